@@ -190,7 +190,8 @@ typedef enum rh_code {
   RH_CODE_NO_MATCH = 63,         /* nothing matches a filter or an expression */
   RH_CODE_OVERWRITTEN_READ = 64, /* the input module already reads overwritten memory */
   RH_CODE_OPEN_COPIES = 65,      /* the modules are equivalent only if XLA has still to insert its
-                                    copies,      and nothing in the first one says so */
+                                    copies, and nothing in the first one says so */
+  RH_CODE_UNREADABLE = 66,       /* the text has something that XLA prints and its parser refuses */
 } rh_code;
 
 #define RH_NO_OFFSET SIZE_MAX
@@ -351,7 +352,8 @@ RH_API rh_status rh_lint(const rh_module *module, const rh_lint_options *options
                          uint64_t *num_findings, rh_diags *diags);
 
 /* Writes a module as HLO text. The output is the parsed text byte for byte, except for the parts
- * that have changed. Returns RH_ERR_WRITE if `write` failed. Threads: any. */
+ * that have changed. A warning says if XLA's parser refuses what it contains. Returns
+ * RH_ERR_WRITE if `write` failed. Threads: any. */
 RH_API rh_status rh_print(const rh_module *module, rh_write_fn write, void *context,
                           rh_diags *diags);
 
@@ -382,12 +384,13 @@ RH_API rh_status rh_patch_proto(const rh_module *before, const rh_module *after,
                                 size_t length, const rh_patch_options *options, rh_write_fn write,
                                 void *context, rh_diags *diags);
 
-/* Writes the HLO text of a serialized HloModuleProto of XLA: byte for byte what XLA prints for the
- * module that it reads from the message, with its default options and print_large_constants. What
- * is not known to be printed like that is refused: an opcode, a type of constant, a field of a
- * later version of XLA. A message that contradicts itself, so that XLA would not read it, may be
- * printed. The text has no counts of replicas and partitions, which the message has as a device
- * assignment and XLA does not print, either.
+/* Writes the HLO text of a serialized HloModuleProto of XLA, or of an HloProto or HloSnapshot that
+ * has one, as its dumps `*.hlo.pb` have: byte for byte what XLA prints for the module that it reads
+ * from the message, with its default options and print_large_constants. What is not known to be
+ * printed like that is refused: an opcode, a type of constant, a field of a later version of XLA. A
+ * message that contradicts itself, so that XLA would not read it, may be printed. The text has no
+ * counts of replicas and partitions, which the message has as a device assignment and XLA does not
+ * print, either.
  *
  * Nothing is written unless the call succeeds or `write` failed, with which it returns
  * RH_ERR_WRITE. Returns RH_ERR_INPUT with the code RH_CODE_PROTO if the bytes are malformed, and
@@ -530,6 +533,13 @@ RH_API rh_status rh_schedule(const rh_module *module, const rh_settings *setting
 
 /* ---- memory ---- */
 
+/* What a lower bound takes as it is. */
+enum {
+  RH_WITHIN_FUSIONS = 1, /* there are fusions that rh_schedule_options.unfuse splits */
+  RH_WITHIN_CALLS = 2, /* there are calls that RH_INLINE_ALWAYS inlines, and with them the loops in
+                          them can stack less for each other */
+};
+
 typedef struct rh_memory {
   size_t struct_size;
   int64_t peak_bytes;      /* peak memory as the memory model counts it */
@@ -540,19 +550,22 @@ typedef struct rh_memory {
   int64_t constant_bytes;
   int64_t total_bytes;       /* parameters + outputs - aliased + constants + temporaries */
   int64_t lower_bound_bytes; /* lower bound of peak_bytes: no schedule and no recomputation can
-                                go below it; lower_bound_kind says which ones */
+                                go below it; lower_bound_kind says which ones, and
+                                lower_bound_within what must stay as it is for that */
   rh_text peak_instruction;  /* the instruction at the peak; empty if nothing needs memory */
   rh_text lower_bound_instruction; /* the instruction that determines the lower bound; empty if no
                                       single instruction does */
   /* The changes that cannot go below the lower bound: `order+recompute` in modules where no loop
      stacks values for another, `order+recompute+loops` where recomputation across the border
-     between loops is covered, too. Offloading, compression and narrower types can always go
-     below it. */
+     between loops is covered, too. Where a single instruction determines the bound, offloading,
+     compression and narrower types may go below it. */
   const char *lower_bound_kind;
+  unsigned lower_bound_within; /* RH_WITHIN_…: what other instructions could replace, so that less
+                                  memory might do; 0 = the bound holds for these, too */
 } rh_memory;
 
 #define RH_MEMORY_INIT \
-  { sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, NULL }
+  { sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, NULL, 0 }
 
 /* Measures the memory of a scheduled module under `model`, a name of RH_MEMORY_MODELS. `settings`
  * may be NULL. The texts in `*memory` live as long as the module. Returns RH_ERR_USAGE if the
@@ -570,6 +583,26 @@ typedef enum rh_limit_counts {
 /* Returns the sum, in bytes, of those figures in `memory` that a budget of the kind `counts`
  * limits. Threads: any. */
 RH_API int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts);
+
+/* Returns what no order and no recomputation brings rh_counted_bytes() below, as
+ * `lower_bound_bytes` says of the peak. Threads: any. */
+RH_API int64_t rh_counted_bound_bytes(const rh_memory *memory, rh_limit_counts counts);
+
+/* What a budget asks of a module that takes `memory`, before anything is searched. */
+typedef enum rh_prospect {
+  RH_PROSPECT_WITHIN, /* the module fits the budget as it is */
+  RH_PROSPECT_LITTLE, /* nothing can be saved, or less than what is worth a search */
+  RH_PROSPECT_BELOW,  /* the budget is below the bound: no search meets it, and one with a limit of
+                         0, as low as possible, does not look for what there is not */
+  RH_PROSPECT_OPEN,
+} rh_prospect;
+
+/* Compares a budget with what a module takes and with its lower bound, which offloading,
+ * compression and narrower types do not keep to: it is for callers that only allow recomputation.
+ * `min_reducible_bytes` is what must lie above the bound for a search to be worth while; 0 = any.
+ * O(1), so that a program that compiles many modules asks this first. Threads: any. */
+RH_API rh_prospect rh_weigh_budget(const rh_memory *memory, rh_limit_counts counts,
+                                   int64_t limit_bytes, int64_t min_reducible_bytes);
 
 #define RH_MAX_REASONS 4
 
@@ -726,8 +759,9 @@ typedef struct rh_report {
   int64_t unused_bytes;        /* the part of the peak that is held while no value is in it, which
                                   only the memory model `heap` counts (gaps, outputs that are not
                                   computed yet); the rest of the peak is in `live` */
-  int64_t shared_bytes;        /* memory saved by values that reuse the memory of other values: the
-                                  additional bytes if each value had memory of its own */
+  int64_t shared_bytes;        /* memory saved by values that reuse the memory of other values: how
+                                  much larger liveness_peak_bytes would be if each value had memory
+                                  of its own from its definition to its last read */
   int64_t peak_position;       /* position of memory.peak_instruction, -1 = nothing needs memory */
   rh_text peak_op_name;        /* origin of memory.peak_instruction, as in rh_live_value */
   rh_text peak_source_file;
@@ -1069,6 +1103,13 @@ typedef bool (*rh_cancel_fn)(void *context);
 /* The usual limit of rh_remat_options.small_node_bytes. */
 #define RH_SMALL_NODE_BYTES (INT64_C(1) << 20)
 
+/* rh_remat_options.effort for whoever waits for a compilation: the steps follow from the size of
+ * the module alone. They are those of effort 1 for 1,500 to 10,000 instructions and fall to those
+ * of effort 0 beyond that. Smaller modules have those of 1,500 instructions, a third of what they
+ * have with effort 1. So a search takes a few per cent of the time that XLA takes to compile the
+ * module. */
+#define RH_EFFORT_BY_SIZE (-1)
+
 typedef struct rh_remat_options {
   size_t struct_size;
   const char *algorithm;    /* a name of RH_ALGORITHMS */
@@ -1124,7 +1165,7 @@ typedef struct rh_remat_options {
 
   int effort;                /* how long algorithms that search may search, 0 to 9; each takes about
                                 3.5 times as long as the one before, counted in steps, so that
-                                results do not depend on the machine */
+                                results do not depend on the machine; or RH_EFFORT_BY_SIZE */
   double time_limit_seconds; /* algorithms end after so many seconds; results then depend on the
                                 machine; 0 = no limit */
   unsigned num_threads;    /* threads that algorithms may use, the caller's included; results do not
@@ -1220,12 +1261,17 @@ typedef struct rh_remat_result {
   bool rounds_alike; /* it was shown that a code generator which contracts products and sums rounds
                         all values as before, if it compiles the fusions as they are written. Never
                         false, except with rh_schedule_options.unfuse */
+  /* The result misses a limit above 0, frees less than a tenth of the bytes that the limit asks
+     for, and adds a larger share to the modelled time than it takes from the memory. Programs that
+     are compiled as they run are better left as they are then */
+  bool hardly_helps;
+  bool is_out_of_steps; /* a search ended because it had spent what `effort` allows */
 } rh_remat_result;
 
 #define RH_REMAT_RESULT_INIT                                                                     \
   {                                                                                              \
     sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL, \
-        NULL, 0, 0, -1, -1, 0, {0}, 0, -1, -1, 0, 0, 0, false                                    \
+        NULL, 0, 0, -1, -1, 0, {0}, 0, -1, -1, 0, 0, 0, false, false, false                      \
   }
 
 /* Rematerializes values of a scheduled module until it fits the budget. The result is parsed again
@@ -1239,6 +1285,30 @@ typedef struct rh_remat_result {
 RH_API rh_status rh_remat(const rh_module *module, const rh_settings *settings,
                           const rh_remat_options *options, rh_module **result,
                           rh_remat_result *result_info, rh_diags *diags);
+
+/* What may lead to less memory than a result has. Made by the library. */
+typedef struct rh_way {
+  /* The option that does it, by its name on the command line, without dashes: `remat-collectives`,
+     `small-node-limit`, `algorithm`, `effort`, `time-limit`, `remat-mode`, `unfuse`,
+     `inline-calls`. Two are no options: `stage`, to begin from an earlier dump, and `calibrate`,
+     the command. */
+  const char *option;
+  const char *value; /* what to give it; NULL = nothing, or a choice */
+  int64_t bytes;     /* at the peak of the result that stay for this reason; 0 = not of values */
+  const char *explanation; /* why it applies to this result, as a sentence */
+} rh_way;
+
+/* Receives one way. It is valid until the function returns. */
+typedef void (*rh_way_fn)(void *context, const rh_way *way);
+
+/* Visits what may lead to less memory, where a result of rh_remat, made with these arguments,
+ * misses its limit or, with a limit of 0, where it could be lower. A way is visited only if facts
+ * of the two modules and of the search speak for it; there may be none. Under a limit that is below
+ * the lower bound these are only ways that go below that. `settings` may be NULL. Threads: any. */
+RH_API rh_status rh_visit_ways(const rh_module *before, const rh_module *after,
+                               const rh_settings *settings, const rh_remat_options *options,
+                               const rh_remat_result *result_info, rh_way_fn visit, void *context,
+                               rh_diags *diags);
 
 /* The recomputations of values that come from one source line, or from one argument. Made by the
  * library. */

@@ -1,6 +1,8 @@
 """Run by scripts/bench-live, which says what it does."""
 
 import argparse
+import collections
+import contextlib
 import functools
 import json
 import os
@@ -16,6 +18,7 @@ import jax  # noqa: E402
 import live_programs  # noqa: E402
 import matrix_programs  # noqa: E402
 import numpy as np  # noqa: E402
+import whole_programs  # noqa: E402
 
 import remat_hlo.jax as live  # noqa: E402
 from remat_hlo._calibrate import compare_seconds  # noqa: E402
@@ -166,18 +169,84 @@ def print_share(layers, algorithm):
     print(f"  {'together':12}{report.total_seconds:8.3f} s  {100 * report.total_seconds / plain:5.1f} %")
 
 
+# ---- our share of whole programs ----
+
+class CompileClock:
+    """Adds up the processor seconds of all threads while XLA compiles."""
+
+    def __init__(self):
+        from jax._src import compiler
+        live.install("min")  # wraps the compiler with what is ours, which is to be measured, too
+        live.uninstall()
+        self.seconds, self.count, inner = 0.0, 0, compiler.backend_compile_and_load
+
+        @functools.wraps(inner)
+        def measured(*arguments, **named):
+            begin = time.process_time()
+            try:
+                return inner(*arguments, **named)
+            finally:
+                self.seconds += time.process_time() - begin
+                self.count += 1
+        compiler.backend_compile_and_load = measured
+
+    def run(self, program, budget):
+        """(seconds, compilations, reports) of a program, as it is if the budget is empty."""
+        jax.clear_caches()
+        live.clear_reports()
+        self.seconds, self.count = 0.0, 0
+        with live.rematerialize(budget, verbose=False) if budget else contextlib.nullcontext():
+            program()
+        return self.seconds, self.count, live.last_reports(all=True)
+
+
+def print_programs(given):
+    """The share of each program, and of all. Each one runs under all budgets in turn, so that other work on
+    the machine is the same for all, and the least of several runs counts."""
+    clock, budgets = CompileClock(), ["", *given.budgets.split(",")]
+    names = [name for name in whole_programs.PROGRAMS if re.search(given.only, name)]
+    next(iter(whole_programs.PROGRAMS.values()))()  # what the first compilation of a process takes besides
+    total, rows = collections.Counter(), []
+    print(f"{'program':24}{'compilations':>13}{'seconds':>9}" + "".join(f"{b:>9}" for b in budgets[1:])
+          + f"  lines, changed, searched under {budgets[-1]}")
+    for name in names:
+        best = {}
+        for _ in range(given.repeat):
+            for budget in budgets:
+                seconds, count, reports = clock.run(whole_programs.PROGRAMS[name], budget)
+                best[budget] = min(seconds, best.get(budget, seconds))
+        counts = ", ".join(str(sum(map(is_one, reports))) for is_one in (
+            lambda r: r.is_worth_a_line, lambda r: r.outcome == "rematerialized", lambda r: "remat" in r.seconds))
+        rows.append({"program": name, "compilations": count, "seconds": best})
+        total.update(best)
+        print_share_row(name, count, best, budgets, counts)
+    print_share_row("all", sum(row["compilations"] for row in rows), total, budgets, "")
+    if given.json:
+        given.json.write_text(json.dumps({"jax": jax.__version__, "programs": rows}, indent=1))
+
+
+def print_share_row(name, count, seconds, budgets, counts):
+    shares = "".join(f"{100 * (seconds[b] / seconds[''] - 1):+8.1f} %" for b in budgets[1:])
+    print(f"{name:24}{count:13}{seconds['']:9.2f}{shares}  {counts}".rstrip(), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--algorithms", default="search,path")
-    parser.add_argument("--budgets", default="r70%,r50%,r30%")
+    parser.add_argument("--budgets")
     parser.add_argument("--only", default="")
-    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--repeat", type=int)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--share", type=int, nargs="?", const=12)
+    parser.add_argument("--programs", action="store_true")
     given = parser.parse_args()
-    if given.share:
+    given.budgets = given.budgets or ("80%,60%,min" if given.programs else "r70%,r50%,r30%")
+    given.repeat = given.repeat or (2 if given.programs else 7)
+    if given.programs:
+        print_programs(given)
+    elif given.share:
         for algorithm in given.algorithms.split(","):
             print_share(given.share, algorithm)
     else:

@@ -71,12 +71,13 @@ need_python() {
   exit 77
 }
 
-# The newest that JAX's module transformations are made for. A shim of pyenv's is there, and fails,
-# when its version is not the chosen one.
+# find_python [LEAST]: the newest that JAX's module transformations are made for, or one of at least that version. A shim
+# of pyenv's is there, and fails, when its version is not the chosen one.
 find_python() {
+  least=${1:-3.12}
   for candidate in python3.14 python3.13 python3.12 python3 \
     ${PYENV_ROOT:+"$PYENV_ROOT"/versions/*/bin/python3} "${HOME:-/}"/.pyenv/versions/*/bin/python3; do
-    if "$candidate" -c 'import sys, venv; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+    if "$candidate" -c "import sys, venv; sys.exit(sys.version_info < (3, ${least#3.}))" 2>/dev/null; then
       echo "$candidate"
       return 0
     fi
@@ -84,9 +85,10 @@ find_python() {
   return 1
 }
 
-# need_transformations VENV [PYTHON [PACKAGE...]]: a virtual environment whose JAX lets a program rewrite
-# modules while XLA compiles them, made with PYTHON (the newest) when it is missing, and then with the
-# packages too, if they can be had. Ends with 0 and a line that says so where that cannot be had.
+# need_transformations VENV [PYTHON [PACKAGE...]]: a virtual environment whose JAX (the newest, or
+# $jax_version) lets a program rewrite modules while XLA compiles them, made with PYTHON (the newest) when it
+# is missing, and then with the packages too, if they can be had. Ends with 0 and a line that says so where
+# that cannot be had.
 need_transformations() {
   transformations_venv=$1 python=${2:-}
   shift
@@ -95,7 +97,7 @@ need_transformations() {
   "$transformations_venv/bin/python" -c "$needed" 2>/dev/null && return 0
   if [ -z "$python" ] && ! python=$(find_python); then
     why="no Python 3.12 or later"
-  elif install_python "$transformations_venv" "$python" jax optax numpy; then
+  elif install_python "$transformations_venv" "$python" "jax${jax_version:+==$jax_version}" optax numpy; then
     [ $# = 0 ] || "$transformations_venv/bin/pip" install -q "$@" >/dev/null 2>&1 || true
     "$transformations_venv/bin/python" -c "$needed" 2>/dev/null && return 0
     why="this JAX has no module transformations"

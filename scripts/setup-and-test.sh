@@ -5,10 +5,10 @@
 #     scripts/setup-and-test.sh [--full] [--minutes=N]
 #
 # --full adds pages in Chromium, bits compared in XLA (scripts/check-bits), the Python package
-# (scripts/check-live), the manual page's syntax, clang, what jaxlib says of our results, a minute of each
-# fuzzer, valgrind over goldens, faults and unit tests, and coverage. --minutes is for machines that stop at
-# some time: parts that would begin, or are still running, after N minutes are left out, and that is said;
-# so are parts that hang.
+# (scripts/check-live), programs compiled for TPUs and GPUs (scripts/check-accelerators), the manual page's
+# syntax, clang, what jaxlib says of our results, a minute of each fuzzer, valgrind over goldens, faults and
+# unit tests, and coverage. --minutes is for machines that stop at some time: parts that would begin, or are
+# still running, after N minutes are left out, and that is said; so are parts that hang.
 set -eu
 . "$(dirname "$0")/common.sh"
 
@@ -34,7 +34,7 @@ seconds_left() {
 conclude() {
   elapsed=$(($(date +%s) - start))
   results="$results
-$(printf '%-10s %-8s %5ds  %s' "$1" "$2" "$elapsed" "${3:-}")"
+$(printf '%-12s %-8s %5ds  %s' "$1" "$2" "$elapsed" "${3:-}")"
   [ "$2" = failed ] && failed=true
   return 0
 }
@@ -100,7 +100,8 @@ run_fuzzers() {
   fi
 }
 
-# The untouched modules first, then the rewritten ones, which begin no program after 4 minutes.
+# The untouched modules first, then the rewritten ones, which begin no program after 4 minutes. Then less than two
+# minutes of derivatives, other ones in each run, and of networks.
 check_bits() {
   log=$project/build/bits.log
   code=0
@@ -108,12 +109,20 @@ check_bits() {
   if [ $code = 0 ] && ! grep 'check-bits: skipped' "$log"; then
     seen=$(tail -1 "$log")
     limited "$log" 420 "$project/scripts/check-bits" --cover --seconds=240 || code=$?
+    [ $code != 0 ] || seen="$seen; rewritten: $(tail -1 "$log")"
+  fi
+  if [ $code = 0 ] && ! grep -q 'check-bits: skipped' "$log"; then
+    limited "$log" 120 "$project/scripts/check-bits" --derivatives --minutes=0.7 || code=$?
+    [ $code != 0 ] || seen="$seen; derivatives: $(tail -1 "$log")"
+  fi
+  if [ $code = 0 ] && ! grep -q 'check-bits: skipped' "$log"; then
+    limited "$log" 180 "$project/scripts/check-bits" --networks --seconds=30 || code=$?
   fi
   case $code in
     0) if grep -q 'check-bits: skipped' "$log"; then
          conclude bits skipped "$(tail -1 "$log")"
        else
-         conclude bits passed "untouched: $seen; rewritten: $(tail -1 "$log")"
+         conclude bits passed "untouched: $seen; networks: $(tail -1 "$log")"
        fi ;;
     124) conclude bits skipped "not done in time" ;;
     *)
@@ -139,6 +148,25 @@ check_live() {
   esac
 }
 
+# Programs compiled for TPUs and GPUs. Where CI is set, they have to be: a skip is a failure.
+check_accelerators() {
+  log=$project/build/accelerators.log
+  most=12 code=0
+  left=$(($(seconds_left) / 60 - 1))
+  [ "$left" -ge "$most" ] || most=$left
+  limited "$log" $((most * 60 + 60)) "$project/scripts/check-accelerators" --minutes="$most" || code=$?
+  seen=$(grep 'check-accelerators: skipped\|^walked \|^accelerators: ' "$log" | tr '\n' ';' || true)
+  case $code in
+    0) conclude accelerators passed "$seen" ;;
+    77) conclude accelerators skipped "$seen" ;;
+    124) conclude accelerators skipped "not done in time" ;;
+    *)
+      grep 'FAULT' "$log" || tail -60 "$log"
+      conclude accelerators failed "$seen"
+      ;;
+  esac
+}
+
 install_build_tools pc/check:check python3:python3
 if $full; then
   install_browser
@@ -155,6 +183,10 @@ fi
 if $full && in_time live 120; then
   say "the Python package, and JAX programs under it (JAX from PyPI)"
   check_live
+fi
+if $full && in_time accelerators 180; then
+  say "programs compiled for TPUs and GPUs that are not there (JAX's plugins from PyPI)"
+  check_accelerators
 fi
 if $full; then
   install_missing groff:groff

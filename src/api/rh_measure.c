@@ -17,6 +17,7 @@
 #include "api/sized.h"
 #include "remat/job/algorithm.h"
 #include "remat/legality/steering.h"
+#include "remat/rewrite/unfuse.h"
 
 struct rh_profile {
   DeviceProfile profile;
@@ -99,6 +100,18 @@ static bool keeps_apart(const rh_module *module, const MemoryProfile *profile, A
   return is_clean;
 }
 
+/* What the bound takes as it is. What the caller holds all the time depends on nothing else. */
+static unsigned within_of(const Module *module, const LowerBound *bound) {
+  unsigned within = 0;
+  for (InstId id = 0; bound->inst != NO_ID && id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->flags & INST_DEAD) continue;
+    if (unfuse_is_wanted(module, id, RH_UNFUSE_ALL)) within |= RH_WITHIN_FUSIONS;
+    if (inst->opcode == OPCODE_CALL) within |= RH_WITHIN_CALLS;
+  }
+  return within;
+}
+
 rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Legality legality = legality_of(module, NULL, arena, scratch);
@@ -111,6 +124,7 @@ rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profil
   memory.lower_bound_bytes = bound.bytes;
   memory.lower_bound_instruction = name_of(module->module, bound.inst);
   memory.lower_bound_kind = bound.covers_loops ? "order+recompute+loops" : "order+recompute";
+  memory.lower_bound_within = within_of(module->module, &bound);
   arena_free(arena);
   return memory;
 }
@@ -145,6 +159,30 @@ int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts) {
   return memory_counted_bytes(memory, counts);
 }
 
+/* What is not counted, such as parameters, is the same before and after. */
+int64_t rh_counted_bound_bytes(const rh_memory *memory, rh_limit_counts counts) {
+  int64_t counted_bytes = memory_counted_bytes(memory, counts);
+  int64_t reducible_bytes = memory->peak_bytes - memory->lower_bound_bytes;
+  if (reducible_bytes <= 0) return counted_bytes;
+  return reducible_bytes < counted_bytes ? counted_bytes - reducible_bytes : 0;
+}
+
+rh_prospect rh_weigh_budget(const rh_memory *memory, rh_limit_counts counts, int64_t limit_bytes,
+                            int64_t min_reducible_bytes) {
+  int64_t counted_bytes = memory_counted_bytes(memory, counts);
+  int64_t bound_bytes = rh_counted_bound_bytes(memory, counts);
+  int64_t reducible_bytes = counted_bytes - bound_bytes;
+  if (counted_bytes <= limit_bytes) return RH_PROSPECT_WITHIN;
+  if (reducible_bytes == 0 || reducible_bytes < min_reducible_bytes) return RH_PROSPECT_LITTLE;
+  return limit_bytes < bound_bytes ? RH_PROSPECT_BELOW : RH_PROSPECT_OPEN;
+}
+
+/* Whether the algorithm is `search`, which runs loops again, or one that tries it, too. */
+static bool repeats_loops(const rh_remat_options *options) {
+  const RematAlgorithm *algorithm = options ? remat_algorithm_find(options->algorithm) : NULL;
+  return algorithm && algorithm->traits & RH_TRAIT_ALL_SIZES;
+}
+
 static rh_status visit_live(const rh_module *module, const char *model_name,
                             const rh_remat_options *options, rh_live_fn visit, void *context,
                             rh_diags *diags) {
@@ -157,8 +195,8 @@ static rh_status visit_live(const rh_module *module, const char *model_name,
   MemoryProfile profile = model->measure(module->module, &module->schedule, &live, arena, scratch);
   Legality legality = legality_of(module, options, arena, scratch);
   KeepReasons *reasons = arena_array(arena, KeepReasons, live.len);
-  find_keep_reasons(module->module, &module->schedule, &legality, &profile, &live, reasons,
-                    scratch);
+  KeepRules rules = {.legality = &legality, .repeats_loops = repeats_loops(options)};
+  find_keep_reasons(module->module, &module->schedule, &rules, &profile, &live, reasons, scratch);
   for (uint32_t i = 0; i < live.len; i++) {
     InstId id = live.list[i].inst;
     const char *opcode = opcode_text((Opcode)inst_get(module->module, id)->opcode);

@@ -32,6 +32,23 @@ rh_status rh_parse(const char *text, size_t length, const rh_parse_options *give
   return call_close(call, RH_OK);
 }
 
+/* XLA's parser refuses one word that XLA prints. */
+static void warn_of_unreadable(const Module *module, rh_diags *diags) {
+  uint32_t count = 0;
+  InstId first = NO_ID;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (inst_get(module, id)->flags & INST_DEAD || !inst_has_unspecified_api(module, id)) continue;
+    if (count++ == 0) first = id;
+  }
+  if (count == 0) return;
+  Str name = inst_name(module, first);
+  diag_warn(diags, DIAG_ABOUT(RH_CODE_UNREADABLE, NO_OFFSET),
+            "XLA's parser will refuse the text, although XLA has printed it so: '%.*s' has "
+            "api_version=API_VERSION_UNSPECIFIED%s; without the attribute it takes "
+            "API_VERSION_ORIGINAL",
+            (int)(name.len > 64 ? 64 : name.len), name.data, count == 1 ? "" : ", as have others");
+}
+
 rh_status rh_print(const rh_module *module, rh_write_fn write, void *context, rh_diags *diags) {
   CALL_OPEN(call, diags, RH_CODE_OTHER);
   const rh_module *taken;
@@ -46,5 +63,6 @@ rh_status rh_print(const rh_module *module, rh_write_fn write, void *context, rh
     text_print(taken->module, NULL, PRINT_AS_READ, &writer, scratch);
   }
   arena_free(scratch);
+  warn_of_unreadable(taken->module, diags);
   return call_close(call, writer_finish(&writer));
 }

@@ -78,7 +78,7 @@ static rh_status settings_of_plan(const rh_settings *given, const rh_plan *plan,
 
 static rh_status check_limits(const rh_remat_options *options, rh_diags *diags) {
   DiagPlace place = DIAG_ABOUT(RH_CODE_BAD_OPTION, NO_OFFSET);
-  if (options->effort < 0 || options->effort > 9) {
+  if (options->effort < RH_EFFORT_BY_SIZE || options->effort > 9) {
     return diag_fail(diags, RH_ERR_USAGE, place, "effort is a number from 0 to 9, not %d",
                      options->effort);
   }

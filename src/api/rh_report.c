@@ -10,22 +10,29 @@ typedef struct Handle {
   Arena *arena;
 } Handle;
 
-/* Returns the bytes of all values except the largest of each HloBuffer. */
-static int64_t shared_bytes(const ReportInput *input) {
-  const HloBuffers *buffers = &input->values->buffers;
-  int64_t bytes = 0;
-  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
-    int64_t sum = 0, largest = 0;
-    for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
-      const HloValue *value = &input->values->flow.values.data[buffers->values[i]];
-      if (input->ranges->of[buffers->values[i]].start == NO_TIME) continue;
-      if (inst_get(input->module, value->inst)->opcode == OPCODE_CONSTANT) continue;
-      sum += value->bytes;
-      if (value->bytes > largest) largest = value->bytes;
-    }
-    bytes += sum - largest;
+/* Returns by how much the peak of `liveness` would be higher if each value had memory of its own
+ * from its definition to its last read. */
+static int64_t shared_bytes(const ReportInput *input, int64_t peak_bytes, Arena *scratch) {
+  const Dataflow *flow = &input->values->flow;
+  Arena *arena = arena_new(arena_options(scratch));
+  LiveRanges ranges =
+      live_ranges_raw(input->module, &input->values->graph, flow, input->schedule, arena, scratch);
+  int64_t *change = arena_zarray(arena, int64_t, (size_t)ranges.num_times + 2);
+  for (ValueId id = 0; id < flow->values.len; id++) {
+    const HloValue *value = &flow->values.data[id];
+    LiveRange range = ranges.of[id];
+    bool is_constant = inst_get(input->module, value->inst)->opcode == OPCODE_CONSTANT;
+    if (range.start == NO_TIME || is_constant) continue;
+    change[range.start] += value->bytes;
+    change[range.end + 1] -= value->bytes;
   }
-  return bytes;
+  int64_t bytes = 0, most = 0;
+  for (LogicalTime time = 0; time <= ranges.num_times; time++) {
+    bytes += change[time];
+    if (bytes > most) most = bytes;
+  }
+  arena_free(arena);
+  return most > peak_bytes ? most - peak_bytes : 0;
 }
 
 static void fill(const rh_module *module, const MemoryModel *model, rh_report *report, Arena *out,
@@ -62,7 +69,7 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
     memcpy(heap_bytes, packed.heap_bytes, packed.num_heaps * sizeof *heap_bytes);
   report->heap_bytes = heap_bytes;
   report->num_heaps = packed.num_heaps;
-  report->shared_bytes = shared_bytes(&input);
+  report->shared_bytes = shared_bytes(&input, liveness.peak_bytes, scratch);
   report->num_positions = liveness.ranges.num_times;
   report->peak_position = -1;
   if (profile.peak_inst != NO_ID && liveness.ranges.time_of[profile.peak_inst] != NO_TIME) {

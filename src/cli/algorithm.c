@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 static const char COLLECTION[] = "checkpoint=collection";
 
 static char *copy_text(const char *text, size_t length) {
-  char *copy = malloc(length + 1);
-  if (!copy) return NULL;
+  char *copy = memory_need(malloc(length + 1));
   memcpy(copy, text, length);
   copy[length] = 0;
   return copy;

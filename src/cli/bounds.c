@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check_job.h"
+#include "memory.h"
 #include "messages.h"
 
 enum { MAX_SHOWN = 5 };
@@ -69,7 +70,7 @@ rh_status bounds_measure(const Loaded *loaded, const Options *options, CheckedMo
                    .min_peak_bytes = module_min_peak(listed, options),
                    .stages = listed->stages,
                    .num_stages = listed->num_stages};
-  job.loaded.diags = rh_diags_new();
+  job.loaded.diags = memory_need(rh_diags_new());
   rh_status status = report_explain(&job);
   if (status == RH_OK) status = judge(&job, module);
   rh_diags_free(job.loaded.diags);

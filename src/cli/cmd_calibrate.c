@@ -1,6 +1,7 @@
 #include "calibrate_job.h"
 #include "command.h"
 #include "device.h"
+#include "memory.h"
 #include "messages.h"
 
 static rh_status calibrate(CalibrateJob *job, const rh_profile *before) {
@@ -9,7 +10,7 @@ static rh_status calibrate(CalibrateJob *job, const rh_profile *before) {
   options.name = job->options->profile_name;
   options.default_trip_count = job->options->trip_count;
   options.groups = measured->groups;
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   rh_status status =
       rh_calibrate(measured->modules, measured->seconds, measured->len,
                    &measured->loaded[0].settings, before, &options, &job->calibration, diags);

@@ -5,11 +5,14 @@
 #include "cost_job.h"
 #include "device.h"
 
-static rh_status explain(CostJob *job, const rh_profile *profile) {
+static rh_status explain(CostJob *job) {
   const Options *options = job->options;
   rh_status status = load_to_measure(options->files[0], options, &job->loaded);
   if (status != RH_OK) return status;
-  status = rh_cost_report_make(job->loaded.module, &job->loaded.settings, profile,
+  status = device_load_for(options, &job->loaded.input, job->loaded.settings.target, &job->profile,
+                           &job->is_device_assumed);
+  if (status != RH_OK) return status;
+  status = rh_cost_report_make(job->loaded.module, &job->loaded.settings, job->profile,
                                options->trip_count, &job->report, job->loaded.diags);
   return load_report(&job->loaded, status);
 }
@@ -22,9 +25,9 @@ static rh_status write_csv(const CostJob *job) {
   return output_close(&output, true);
 }
 
-static rh_status run(const Options *options, const rh_profile *profile) {
+static rh_status run(const Options *options) {
   CostJob job = {.options = options};
-  rh_status status = explain(&job, profile);
+  rh_status status = explain(&job);
   if (status == RH_OK && options->json)
     status = output_write_json(cost_json(&job), options->json, options);
   if (status == RH_OK && options->csv) status = write_csv(&job);
@@ -34,6 +37,7 @@ static rh_status run(const Options *options, const rh_profile *profile) {
     cost_print(&job, &terminal);
   }
   rh_cost_report_free(job.report);
+  rh_profile_free(job.profile);
   load_free(&job.loaded);
   return status;
 }
@@ -41,9 +45,5 @@ static rh_status run(const Options *options, const rh_profile *profile) {
 rh_status cmd_cost(const Options *options) {
   const char *outputs[] = {options->json, options->csv};
   rh_status status = output_check(outputs, sizeof outputs / sizeof *outputs);
-  rh_profile *profile = NULL;
-  if (status == RH_OK) status = device_load(options, &profile);
-  if (status == RH_OK) status = run(options, profile);
-  rh_profile_free(profile);
-  return status;
+  return status == RH_OK ? run(options) : status;
 }

@@ -4,9 +4,9 @@
 
 #include "algorithm.h"
 #include "command.h"
-#include "device.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "memory.h"
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
@@ -20,21 +20,37 @@ static void collect_live(void *context, const rh_live_buffer *buffer) {
   LiveList *list = context;
   if (list->len == list->room) {
     size_t room = list->room ? list->room * 2 : 64;
-    rh_live_buffer *larger = realloc(list->buffers, room * sizeof *larger);
-    if (!larger) return;
-    list->buffers = larger;
+    list->buffers = memory_need(realloc(list->buffers, room * sizeof *list->buffers));
     list->room = room;
   }
   list->buffers[list->len++] = *buffer;
 }
 
-/* Collects the buffers that prevent a lower peak. */
+static void collect_way(void *context, const rh_way *way) {
+  RematRun *job = context;
+  const rh_schedule_options *done = &job->options->schedule;
+  bool is_done =
+      (strcmp(way->option, "unfuse") == 0 && done->unfuse == RH_UNFUSE_ALL) ||
+      (strcmp(way->option, "inline-calls") == 0 && done->inline_calls == RH_INLINE_ALWAYS);
+  if (is_done) return; /* what is left cannot be split or inlined */
+  Way *larger = realloc(job->ways, (job->num_ways + 1) * sizeof *larger);
+  if (!larger) return;
+  job->ways = larger;
+  Way *kept = &larger[job->num_ways++];
+  kept->way = *way;
+  snprintf(kept->value, sizeof kept->value, "%s", way->value ? way->value : "");
+}
+
+/* Collects the buffers that prevent a lower peak, and what may help. */
 static rh_status explain(RematRun *job) {
   if (!job_has_limit(job) || (job->is_met && job->options->limit.kind != BUDGET_MIN)) return RH_OK;
   double start = seconds_now();
   rh_status status =
       rh_visit_live(job->result, &job->loaded.settings, job->options->remat.memory_model,
                     &job->remat, collect_live, &job->blocking, job->loaded.diags);
+  if (status == RH_OK)
+    status = rh_visit_ways(job->scheduled, job->result, &job->loaded.settings, &job->remat,
+                           &job->outcome, collect_way, job, job->loaded.diags);
   return job_end_phase(job, PHASE_MEASURE, start, status);
 }
 
@@ -82,7 +98,9 @@ static void free_job(RematRun *job) {
   if (job->baseline != job->scheduled) rh_module_free(job->baseline);
   rh_module_free(job->scheduled);
   load_free(&job->loaded);
+  rh_profile_free(job->own_profile);
   free(job->blocking.buffers);
+  free(job->ways);
   for (int i = 0; i < job->num_written; i++)
     free(job->written[i]);
 }
@@ -96,7 +114,7 @@ static rh_status fail_usage(const char *what) {
 
 /* Checks the filter before any step that takes time. */
 static rh_status check_dot_filter(const Options *options) {
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   rh_status status = rh_dot_check_filter(options->dot.filter, diags);
   if (status != RH_OK) {
     fprintf(stderr, "remat-hlo: error: --dot-filter: %s\n", rh_diags_get(diags, 0)->message);
@@ -230,19 +248,16 @@ static rh_status run_files(const RematRun *common) {
 }
 
 rh_status cmd_remat(const Options *given) {
-  rh_profile *profile = NULL;
   Algorithm algorithm = {0};
   Options options = *given; /* a plan can change them */
   PlanFile plan = {0};
   Places places = {0};
   rh_status status = check_outputs(&options);
   if (status == RH_OK) status = algorithm_read(&options, &algorithm);
-  if (status == RH_OK) status = device_load(&options, &profile);
   if (status == RH_OK) status = plan_file_read(&options, &plan);
   if (status == RH_OK) status = find_places(&options, &places);
   if (status == RH_OK) {
     RematRun common = {.options = &options,
-                       .profile = profile,
                        .plan = plan.plan ? &plan : NULL,
                        .places = &places,
                        .remat = job_remat_options(&options)};
@@ -252,7 +267,6 @@ rh_status cmd_remat(const Options *given) {
   }
   places_free(&places);
   plan_file_free(&plan);
-  rh_profile_free(profile);
   algorithm_free(&algorithm);
   return status;
 }

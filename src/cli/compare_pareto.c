@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compare_plot.h"
+#include "memory.h"
 #include "path.h"
 
 enum {
@@ -72,12 +73,17 @@ static double run_y(const Panel *panel, const CompareRun *run) {
 
 /* Returns a step of 1, 2 or 5 times a power of ten, such that there are at most `most` steps. */
 static double round_step(double range, double most) {
-  double step = pow(10, floor(log10(range / most)));
-  while (range / step > most) {
-    double digit = round(step / pow(10, floor(log10(step) + 1e-9)));
-    step *= digit > 1.5 && digit < 3 ? 2.5 : 2;
+  static const double digits[] = {1, 2, 5};
+  double least = range / most, power = 1;
+  while (power * 10 <= least)
+    power *= 10;
+  double parts = 1; /* below 1, a power is the quotient of 1 and one, which is rounded once */
+  while (parts < 1e300 && power / parts > least)
+    parts *= 10;
+  for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
+    if (digits[i] * power / parts >= least) return digits[i] * power / parts;
   }
-  return step;
+  return 10 * power / parts;
 }
 
 /* Returns a step that is a round number of bytes, KiB, MiB or larger units. */
@@ -216,12 +222,15 @@ static void describe_run(const CompareRun *run, char text[DESCRIPTION_CHARS]) {
   double share = row->peak_before_bytes
                      ? (double)row->peak_after_bytes / (double)row->peak_before_bytes - 1
                      : 0;
+  char wanted[RH_FORMAT_CHARS + 16] = ""; /* `min` has no limit that could be missed */
+  if (row->limit_bytes > 0)
+    snprintf(wanted, sizeof wanted, ", %s, %s", limit, row->met ? "met" : "not met");
   bool has_settings = row->settings && row->settings[0];
   snprintf(text, DESCRIPTION_CHARS,
-           "%s\nscheduler: %s\nbudget: %s, %s, %s\npeak: %s (%+.1f %% of %s)\n"
+           "%s\nscheduler: %s\nbudget: %s%s\npeak: %s (%+.1f %% of %s)\n"
            "added time: %+.4g ms (%+.2f %%)\nrecomputed: %lld, moved: %lld%s%s",
-           row->algorithm, row->scheduler, row->budget, limit, row->met ? "met" : "not met", after,
-           100 * share, before, 1e3 * row->added_seconds, 100 * row->overhead,
+           row->algorithm, row->scheduler, row->budget, wanted, after, shown_percent(share, 1),
+           before, 1e3 * row->added_seconds, shown_percent(row->overhead, 2),
            (long long)row->rematerialized, (long long)row->moved,
            has_settings ? "\nsettings: " : "", has_settings ? row->settings : "");
 }
@@ -236,7 +245,7 @@ static void write_marker(const Panel *panel, const CompareRun *run, Output *outp
   }
   rh_format_bytes(row->peak_after_bytes, bytes);
   snprintf(text, sizeof text, "%s, %s, %s: %s, %+.1f %%, %s", row->budget, row->scheduler,
-           row->algorithm, bytes, 100 * row->overhead, row->met ? "met" : "not met");
+           row->algorithm, bytes, shown_percent(row->overhead, 1), row->met ? "met" : "not met");
   plot_marker(output, run, run_x(panel, run), run_y(panel, run), text, false);
 }
 
@@ -274,8 +283,7 @@ static void write_clipped(const Panel *panel, Output *output) {
 static void write_runs(const Panel *panel, Output *output) {
   const CompareGrid *grid = &panel->comparison->grid;
   size_t num_runs = panel->comparison->runs_per_file, num_front = 0;
-  const CompareRun **front = calloc(2 * num_runs, sizeof *front);
-  if (!front) return;
+  const CompareRun **front = memory_need(calloc(2 * num_runs + 1, sizeof *front));
   for (size_t i = 0; i < num_runs; i++) {
     const CompareRun *run = &panel->file->runs[i];
     if (run->has_row && !is_beaten(panel, run)) front[num_front++] = run;
@@ -304,14 +312,12 @@ static int by_value(const void *pa, const void *pb) {
 
 /* Returns the added time up to which runs are within the scale, so that a few extreme ones do not
  * squeeze the others. If three quarters of the runs would have less than 40 % of the height, the
- * runs above the widest gap over these are beyond the scale. Returns INFINITY if there are none, or
- * no memory. */
+ * runs above the widest gap over these are beyond the scale. Returns INFINITY if there are none. */
 static double most_share_of(const Panel *panel) {
   enum { LEAST_RUNS = 4 };
   static const double least_share = 0.05, squeezed = 0.4;
   size_t num_runs = panel->comparison->runs_per_file, count = 0;
-  double *shares = calloc(num_runs, sizeof *shares), most = INFINITY, widest = 1;
-  if (!shares) return most;
+  double *shares = memory_need(calloc(num_runs + 1, sizeof *shares)), most = INFINITY, widest = 1;
   for (size_t i = 0; i < num_runs; i++) {
     if (panel->file->runs[i].has_row) shares[count++] = panel->file->runs[i].row.overhead;
   }

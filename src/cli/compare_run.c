@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "compare.h"
+#include "memory.h"
 #include "messages.h"
 #include "progress_line.h"
 
@@ -116,7 +117,7 @@ static void report_or_drop(CompareFile *file, rh_status status) {
   Loaded *loaded = &file->base.loaded;
   if (status == RH_OK && file->is_small) {
     messages_drop(&loaded->input, loaded->diags);
-    loaded->diags = rh_diags_new();
+    loaded->diags = memory_need(rh_diags_new());
   } else {
     load_report(loaded, status);
   }
@@ -207,7 +208,7 @@ void compare_run(const Comparison *comparison, CompareRun *run) {
   double start = cpu_seconds_now();
   Options options;
   RematRun job;
-  run->diags = rh_diags_new();
+  run->diags = memory_need(rh_diags_new());
   run->status = rematerialize(comparison, run, &options, run->diags, &job);
   /* If memory ran out, this ends the program. */
   if (run->status == RH_ERR_MEMORY) messages_print(&job.loaded.input, run->diags);

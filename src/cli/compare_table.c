@@ -8,11 +8,9 @@
 static void add_percent(Table *table, double share, const char *format) {
   if (isnan(share)) {
     table_format(table, "-");
-    return;
+  } else {
+    table_format(table, format, shown_percent(share, 1));
   }
-  double percent = 100 * share;
-  if (fabs(percent) < 0.05) percent = 0; /* avoids `-0.0` */
-  table_format(table, format, percent);
 }
 
 /* Adds the growth from `before` to `after`. */

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "memory.h"
 #include "messages.h"
 
 static bool is_inserted(const rh_module *scheduled) {
@@ -27,7 +28,7 @@ static int64_t other_peak(const Loaded *loaded, const rh_module *scheduled,
                           const Options *options) {
   rh_settings settings = loaded->settings;
   settings.copies = is_inserted(scheduled) ? RH_COPIES_PENDING : RH_COPIES_INSERTED;
-  rh_diags *ignored = rh_diags_new();
+  rh_diags *ignored = memory_need(rh_diags_new());
   rh_module *other = NULL;
   rh_memory memory = RH_MEMORY_INIT;
   rh_status status = rh_schedule(loaded->module, &settings, &options->schedule, &other, ignored);
@@ -58,7 +59,7 @@ void copies_warn_of_peak(const Loaded *loaded, const rh_module *scheduled, const
 void copies_warn_of_result(const Loaded *loaded, const rh_module *scheduled, const Options *options,
                            const rh_module *result) {
   if (options->quiet || is_inserted(scheduled) || !copies_are_open(scheduled)) return;
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   rh_status status = rh_verify(loaded->module, result, &loaded->settings, NULL, diags);
   if (status == RH_OK) {
     messages_print(&loaded->input, diags);

@@ -9,7 +9,9 @@
 typedef struct CostJob {
   const Options *options;
   Loaded loaded;
+  rh_profile *profile;
   rh_cost_report *report;
+  bool is_device_assumed; /* the input does not tell for which device it was compiled */
 } CostJob;
 
 /* Prints tables, each with as many rows as --top specifies. */

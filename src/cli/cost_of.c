@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 static bool parse_count(const char *text, int64_t *count) {
   char *end;
   double number = strtod(text, &end);
@@ -53,9 +55,9 @@ rh_status cost_of_read(const Options *options, CostOf *costs) {
   size_t room = 1;
   for (const char *p = options->cost_of; *p; p++)
     room += *p == '\n';
-  costs->text = strdup(options->cost_of);
-  costs->list = calloc(room, sizeof *costs->list);
-  rh_status status = costs->text && costs->list ? RH_OK : RH_ERR_MEMORY;
+  costs->text = memory_need(strdup(options->cost_of));
+  costs->list = memory_need(calloc(room, sizeof *costs->list));
+  rh_status status = RH_OK;
   for (char *line = costs->text, *next; status == RH_OK && line; line = next, costs->len++) {
     next = strchr(line, '\n');
     if (next) *next++ = 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cost_job.h"
+#include "memory.h"
 #include "scope_rows.h"
 
 static double percent_of(double part, double whole) {
@@ -25,9 +26,10 @@ static void print_head(const CostJob *job, FILE *out) {
   const rh_cost_report *report = job->report;
   char text[RH_FORMAT_CHARS];
   rh_format_count(info.num_instructions, text);
-  fprintf(out, "%s: %.*s, %s instructions, %s\n  device %s\n\n", job->loaded.input.path,
+  fprintf(out, "%s: %.*s, %s instructions, %s\n  device %s%s\n\n", job->loaded.input.path,
           (int)info.name.length, info.name.data, text,
-          info.is_scheduled ? "scheduled" : "unscheduled", report->device);
+          info.is_scheduled ? "scheduled" : "unscheduled", report->device,
+          job->is_device_assumed ? ", which is assumed: the dump does not tell" : "");
   text_of_seconds(report->total->seconds, text);
   print_figure("modelled time", text, out);
   fprintf(out, "  %.1f %% of it bound by memory bandwidth\n",
@@ -132,13 +134,13 @@ static void add_scope(void *context, size_t index, int depth, rh_text label) {
 
 static void print_scopes(const rh_cost_report *report, size_t top, const Terminal *terminal) {
   ShareTable shares = share_table(report, "scope of op_name", false);
-  ScopeItem *items = calloc(report->num_scopes + 1, sizeof *items);
-  for (size_t i = 0; items && i < report->num_scopes; i++) {
+  ScopeItem *items = memory_need(calloc(report->num_scopes + 1, sizeof *items));
+  for (size_t i = 0; i < report->num_scopes; i++) {
     const rh_cost_scope *scope = report->scopes[i];
     items[i] = (ScopeItem){scope->path, scope->share->name, scope->depth, scope->share->seconds,
                            scope->share->num_instructions};
   }
-  if (items) scope_rows_visit(items, report->num_scopes, top, add_scope, &shares);
+  scope_rows_visit(items, report->num_scopes, top, add_scope, &shares);
   free(items);
   fputc('\n', terminal->out);
   table_print(&shares.table, terminal);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "messages.h"
 #include "path.h"
 
@@ -93,7 +94,7 @@ static rh_status load_file(const char *path, MessageForm form, const rh_profile_
   Input input;
   rh_status status = input_read(path, form, &input);
   if (status != RH_OK) return status;
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   status = rh_profile_parse(input.text, input.length, link, profile, diags);
   messages_print(&input, diags);
   rh_diags_free(diags);
@@ -103,7 +104,7 @@ static rh_status load_file(const char *path, MessageForm form, const rh_profile_
 
 static rh_status load_built_in(const char *name, MessageForm form, const rh_profile_options *link,
                                rh_profile **profile) {
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   rh_status status = rh_profile_named(name, link, profile, diags);
   messages_print(&(Input){.path = name, .form = form}, diags);
   rh_diags_free(diags);
@@ -136,8 +137,7 @@ static rh_status load_named(const char *folder, const char *name, MessageForm fo
   return status;
 }
 
-rh_status device_load(const Options *options, rh_profile **profile) {
-  const char *name = options->device;
+static rh_status load_by(const char *name, const Options *options, rh_profile **profile) {
   MessageForm form = (MessageForm)options->diagnostics;
   rh_profile_options link = RH_PROFILE_OPTIONS_INIT;
   link.to_host = (double)options->to_host_bytes;
@@ -149,6 +149,23 @@ rh_status device_load(const Options *options, rh_profile **profile) {
   rh_status status = load_named(folder, name, form, &link, profile);
   free(folder);
   return status;
+}
+
+static bool is_auto(const Options *options) {
+  return strcmp(options->device, "auto") == 0;
+}
+
+rh_status device_load(const Options *options, rh_profile **profile) {
+  return load_by(is_auto(options) ? DEVICE_ASSUMED : options->device, options, profile);
+}
+
+rh_status device_load_for(const Options *options, const Input *input, const char *target,
+                          rh_profile **profile, bool *is_assumed) {
+  *is_assumed = false;
+  if (!is_auto(options)) return load_by(options->device, options, profile);
+  DumpDevice device = dump_device(input, target);
+  *is_assumed = device.is_assumed;
+  return load_by(device.name, options, profile);
 }
 
 rh_status device_visit(device_fn visit, void *context) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "input.h"
 #include "path.h"
@@ -23,12 +24,12 @@ static bool cut_ending(char *name, const char *const *endings) {
   return false;
 }
 
-/* Removes the endings. Returns false if the name shows that the file cannot be HLO text. */
+/* Removes the endings. Returns false if the name shows that the file cannot be a module. */
 static bool cut_endings(char *name) {
-  static const char *const compressed[] = {".gz", ".zst", NULL}, *const texts[] = {".txt", ".hlo",
-                                                                                   NULL};
+  static const char *const compressed[] = {".gz", ".zst", NULL};
+  static const char *const modules[] = {".txt", ".hlo", ".hlo.pb", ".hlo_proto.pb", NULL};
   cut_ending(name, compressed);
-  return cut_ending(name, texts);
+  return cut_ending(name, modules);
 }
 
 /* Like path_base(), for a path that is modified. */
@@ -46,15 +47,39 @@ static char *skip_capability(char *name, char *dot) {
   return is_number && digits - name >= 4 && memcmp(digits - 4, ".sm_", 4) == 0 ? digits - 4 : dot;
 }
 
-/* Finds the dot before the stage. If the name ends in `_optimizations`, which names of modules do
- * not, this is the last separating dot; else it is the second dot of `module_0042.jit_step.`.
- * Returns NULL if there is no stage. */
+/* Whether the name ends in a stage after its last dot, which names of modules do not. The last four
+ * are XLA:TPU's. */
+static bool ends_in_stage(const char *name) {
+  static const char *const stages[] = {"_optimizations",
+                                       ".before_config_assignment",
+                                       ".after_optimizations_before_buffer_assignment",
+                                       ".after_optimizations_after_buffer_assignment",
+                                       ".oom_intermediate_module",
+                                       ".after_codegen"};
+  for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+    if (path_ends_in(name, stages[i])) return true;
+  return false;
+}
+
+/* XLA:TPU has the number of its sources between the name of the module and the stage:
+ * `module_0042.jit_step.cl_123.0001.passes.after_dce.before_cse`. Returns the dot after it, or
+ * `dot`. */
+static char *skip_source_number(char *dot) {
+  char *at = dot && strncmp(dot, ".cl_", 4) == 0 ? dot + 4 : NULL;
+  if (!at || !isdigit((unsigned char)*at)) return dot;
+  while (isdigit((unsigned char)*at))
+    at++;
+  return *at == '.' ? at : dot;
+}
+
+/* Finds the dot before the stage. If the name shows it, this is the last separating dot; else it is
+ * the second dot of `module_0042.jit_step.`. Returns NULL if there is no stage. */
 static char *find_stage(char *name) {
   char *last = strrchr(name, '.');
-  if (last && path_ends_in(name, "_optimizations")) return skip_capability(name, last);
+  if (last && ends_in_stage(name)) return skip_capability(name, last);
   if (strncmp(name, "module_", 7) != 0) return NULL;
   char *number_end = strchr(name, '.');
-  return number_end ? strchr(number_end + 1, '.') : NULL;
+  return number_end ? skip_source_number(strchr(number_end + 1, '.')) : NULL;
 }
 
 /* ---- stages ---- */
@@ -134,13 +159,26 @@ static rh_status add_folder(Walk *walk, char *path, int depth) {
   return RH_OK;
 }
 
+/* Whether a protocol buffer is there as text, too. */
+static bool has_text_beside(const char *path) {
+  static const char *const protos[] = {".hlo.pb", ".hlo_proto.pb", NULL};
+  char *text = malloc(strlen(path) + sizeof ".txt");
+  if (!text) return false;
+  strcpy(text, path);
+  bool is_proto = cut_ending(text, protos);
+  strcat(text, ".txt");
+  is_proto &= access(text, R_OK) == 0;
+  free(text);
+  return is_proto;
+}
+
 /* Takes ownership of the path. */
 static rh_status add_file(Walk *walk, char *path) {
   rh_status status = RH_OK;
   Content content = CONTENT_OTHER;
   char *file = strdup(path + walk->root_length), *name = NULL;
   if (!file) status = input_out_of_memory(&(Input){.path = path});
-  if (file && cut_endings(file_part(file))) {
+  if (file && cut_endings(file_part(file)) && !has_text_beside(path)) {
     status = peek_content(path, (MessageForm)walk->options->diagnostics, &content, &name);
   }
   if (status == RH_OK && content != CONTENT_OTHER) {

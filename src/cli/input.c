@@ -91,8 +91,74 @@ rh_status input_read_beginning(const char *path, MessageForm form, size_t most_b
   return result == RH_OK ? input_decompress(input, most_bytes) : result;
 }
 
+/* ---- protocol buffers ---- */
+
+/* A module's message begins with the tag of its name, a string, and has that of the entry's name, a
+ * control character, soon after. */
+bool input_is_proto(const Input *input) {
+  enum { NAME_TAG = 0x0a, ENTRY_NAME_TAG = 0x12, MAX_LOOK = 1 << 14 };
+  if (input->length == 0 || input->text[0] != NAME_TAG) return false;
+  return memchr(input->text, ENTRY_NAME_TAG, smaller_of(input->length, MAX_LOOK)) != NULL;
+}
+
+typedef struct Growing {
+  char *data;
+  size_t length, room;
+  bool has_failed;
+} Growing;
+
+static int grow(void *context, const char *data, size_t length) {
+  Growing *text = context;
+  if (length > text->room - text->length) {
+    size_t room = text->room * 2 > text->length + length ? text->room * 2 : text->length + length;
+    char *larger = realloc(text->data, room);
+    text->has_failed = !larger;
+    if (!larger) return 1;
+    text->data = larger;
+    text->room = room;
+  }
+  memcpy(text->data + text->length, data, length);
+  text->length += length;
+  return 0;
+}
+
+/* Says why a message has no text. Without protobuf-c, and for bytes that are no message after all
+ * and are not called one, the parser says what they are. */
+static rh_status fail_proto(const Input *input, const Growing *text, rh_status status,
+                            const rh_diags *diags) {
+  const rh_diag *diag = rh_diags_len(diags) ? rh_diags_get(diags, 0) : NULL;
+  bool is_called_proto = strstr(input->path, ".pb") != NULL;
+  if (text->has_failed || status == RH_ERR_MEMORY) return input_out_of_memory(input);
+  if (diag && diag->code == RH_CODE_NOT_BUILT) {
+    if (is_called_proto)
+      messages_say(input, RH_SEVERITY_NOTE, "%s; one with protobuf-c does", diag->message);
+    return RH_OK;
+  }
+  if (diag && diag->code == RH_CODE_PROTO && !is_called_proto) return RH_OK;
+  return input_fail(input, diag ? diag->message : "the message cannot be read");
+}
+
+/* Replaces the bytes of a message by its text. */
+static rh_status print_proto(Input *input) {
+  Growing text = {0};
+  rh_diags *diags = rh_diags_new();
+  rh_status status = rh_print_proto(input->text, input->length, grow, &text, diags);
+  if (status == RH_OK) {
+    input_free(input);
+    input->text = text.data;
+    input->length = text.length;
+    input->is_mapped = false;
+  } else {
+    status = fail_proto(input, &text, status, diags);
+    free(text.data);
+  }
+  rh_diags_free(diags);
+  return status;
+}
+
 rh_status input_read(const char *path, MessageForm form, Input *input) {
-  return input_read_beginning(path, form, SIZE_MAX, input);
+  rh_status status = input_read_beginning(path, form, SIZE_MAX, input);
+  return status == RH_OK && input_is_proto(input) ? print_proto(input) : status;
 }
 
 void input_hash(const Input *input, char digits[INPUT_HASH_CHARS]) {

@@ -21,14 +21,18 @@ typedef struct Input {
   MessageForm form;
 } Input;
 
-/* Reads a file, or stdin for `-`, and decompresses gzip and zstd. On failure it returns
- * RH_ERR_INPUT or RH_ERR_WRITE and reports the reason on stderr. */
+/* Reads a file, or stdin for `-`, decompresses gzip and zstd, and gives the text of a module that
+ * is a protocol buffer, as XLA's dumps `*.hlo.pb` are. On failure it returns RH_ERR_INPUT or
+ * RH_ERR_WRITE and reports the reason on stderr. */
 rh_status input_read(const char *path, MessageForm form, Input *input);
 
 /* Like input_read(), but reads only about the first `most_bytes` bytes of the text. Damage after
  * them is not detected. */
 rh_status input_read_beginning(const char *path, MessageForm form, size_t most_bytes, Input *input);
 void input_free(Input *input);
+
+/* Whether what was read is a module as a protocol buffer, of which input_read() gives the text. */
+bool input_is_proto(const Input *input);
 
 enum { INPUT_HASH_CHARS = 17 };
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "messages.h"
 
-/* A copy of a text that JSON can have; NULL if out of memory. */
+/* A copy of a text that JSON can have. */
 static char *clean_copy(const char *text, size_t length) {
-  char *copy = malloc(length + 1);
-  if (!copy) return NULL;
+  char *copy = memory_need(malloc(length + 1));
   if (length) memcpy(copy, text, length);
   copy[length] = '\0';
   for (char *p = copy; p < copy + length;) {
@@ -23,7 +23,6 @@ static char *clean_copy(const char *text, size_t length) {
 
 void json_add_text(cJSON *object, const char *key, const char *text, size_t length) {
   char *copy = clean_copy(text, length);
-  if (!copy) return;
   cJSON_AddStringToObject(object, key, copy);
   free(copy);
 }
@@ -32,10 +31,16 @@ void json_add_texts(cJSON *object, const char *key, const rh_text *texts, size_t
   cJSON *list = cJSON_AddArrayToObject(object, key);
   for (size_t i = 0; i < count; i++) {
     char *copy = clean_copy(texts[i].data, texts[i].length);
-    cJSON *item = copy ? cJSON_CreateString(copy) : NULL;
-    if (!cJSON_AddItemToArray(list, item)) cJSON_Delete(item);
+    cJSON_AddItemToArray(list, cJSON_CreateString(copy));
     free(copy);
   }
+}
+
+void json_add_within(cJSON *object, const rh_memory *memory) {
+  cJSON *list = cJSON_AddArrayToObject(object, "lower_bound_within");
+  unsigned within = memory->lower_bound_within;
+  if (within & RH_WITHIN_FUSIONS) cJSON_AddItemToArray(list, cJSON_CreateString("fusions"));
+  if (within & RH_WITHIN_CALLS) cJSON_AddItemToArray(list, cJSON_CreateString("calls"));
 }
 
 void json_add_known_text(cJSON *object, const char *key, rh_text text) {
@@ -55,8 +60,7 @@ void json_add_int(cJSON *object, const char *key, int64_t value) {
 void json_add_item_int(cJSON *list, int64_t value) {
   char digits[24];
   snprintf(digits, sizeof digits, "%" PRId64, value);
-  cJSON *item = cJSON_CreateRaw(digits);
-  if (!cJSON_AddItemToArray(list, item)) cJSON_Delete(item);
+  cJSON_AddItemToArray(list, cJSON_CreateRaw(digits));
 }
 
 void json_add_known_int(cJSON *object, const char *key, int64_t value, int64_t least) {
@@ -69,7 +73,6 @@ void json_add_known_int(cJSON *object, const char *key, int64_t value, int64_t l
 
 cJSON *json_add_item(cJSON *list) {
   cJSON *item = cJSON_CreateObject();
-  if (cJSON_AddItemToArray(list, item)) return item;
-  cJSON_Delete(item);
-  return NULL;
+  cJSON_AddItemToArray(list, item);
+  return item;
 }

@@ -18,6 +18,9 @@ void json_add_known_text(cJSON *object, const char *key, rh_text text);
 /* Adds a list of texts. */
 void json_add_texts(cJSON *object, const char *key, const rh_text *texts, size_t count);
 
+/* Adds `lower_bound_within`: the list of what the lower bound takes as it is. */
+void json_add_within(cJSON *object, const rh_memory *memory);
+
 /* Adds a number as digits, because a double would round values beyond 2^53. */
 void json_add_int(cJSON *object, const char *key, int64_t value);
 

@@ -1,12 +1,16 @@
 #include "load.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dump_pass.h"
+#include "memory.h"
 #include "messages.h"
+#include "path.h"
 
 rh_status load_text(const char *path, const Options *options, Loaded *loaded) {
-  *loaded = (Loaded){.diags = rh_diags_new(), .settings = RH_SETTINGS_INIT};
+  *loaded = (Loaded){.diags = memory_need(rh_diags_new()), .settings = RH_SETTINGS_INIT};
   return input_read(path, (MessageForm)options->diagnostics, &loaded->input);
 }
 
@@ -17,6 +21,32 @@ rh_parse_options load_parse_options(const Options *options) {
   return parse;
 }
 
+/* ---- what lies beside a module ---- */
+
+static bool say_if_there(const Input *input, const char *stem, size_t length, const char *ending) {
+  char *path = malloc(length + strlen(ending) + 1);
+  if (!path) return false;
+  memcpy(path, stem, length);
+  strcpy(path + length, ending);
+  bool is_there = access(path, R_OK) == 0;
+  if (is_there) messages_say(input, RH_SEVERITY_NOTE, "the module is in %s", path);
+  free(path);
+  return is_there;
+}
+
+/* For a report that XLA has written beside a module, names the module's file. Of XLA:TPU's, the one
+ * from before memory-space assignment is what can be rematerialized. */
+static void say_what_is_beside(const Input *input, const char *path) {
+  static const char *const reports[] = {"-buffer-assignment.txt", "-live-range.txt",
+                                        "-memory-usage-report.txt"};
+  for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+    if (!path_ends_in(path, reports[i])) continue;
+    size_t length = strlen(path) - strlen(reports[i]);
+    if (!say_if_there(input, path, length, "_before_buffer_assignment.txt"))
+      say_if_there(input, path, length, ".txt");
+  }
+}
+
 rh_status load_module(const char *path, const Options *options, Loaded *loaded) {
   rh_status status = load_text(path, options, loaded);
   if (status != RH_OK) return status;
@@ -24,7 +54,9 @@ rh_status load_module(const char *path, const Options *options, Loaded *loaded) 
   parse.copies = dump_pass_copies(path);
   status =
       rh_parse(loaded->input.text, loaded->input.length, &parse, &loaded->module, loaded->diags);
-  return load_report(loaded, status);
+  load_report(loaded, status);
+  if (status == RH_ERR_INPUT) say_what_is_beside(&loaded->input, path);
+  return status;
 }
 
 rh_status load_to_measure(const char *path, const Options *options, Loaded *loaded) {
@@ -49,7 +81,7 @@ rh_status load_to_measure(const char *path, const Options *options, Loaded *load
 rh_status load_report(Loaded *loaded, rh_status status) {
   messages_print(&loaded->input, loaded->diags);
   rh_diags_free(loaded->diags);
-  loaded->diags = rh_diags_new();
+  loaded->diags = memory_need(rh_diags_new());
   return status;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "merge_job.h"
 
 typedef struct NameList {
@@ -63,21 +64,22 @@ static char *join(const NameList *list) {
   size_t room = 1;
   for (size_t i = 0; i < list->len; i++)
     room += strlen(list->names[i]) + 1;
-  char *text = calloc(room, 1), *end = text;
-  for (size_t i = 0; i < list->len && text; i++)
+  char *text = memory_need(calloc(room, 1)), *end = text;
+  for (size_t i = 0; i < list->len; i++)
     end += sprintf(end, "%s%s", i ? "," : "", list->names[i]);
   return text;
 }
 
 char *merge_names(const Merge *merge, const char *plan_key, const char *run_key) {
-  NameList list = {.names = calloc(most_names(merge, plan_key), sizeof *list.names)};
-  for (size_t i = 0; list.names && i < merge->num_inputs; i++) {
+  NameList list = {.names =
+                       memory_need(calloc(most_names(merge, plan_key) + 1, sizeof *list.names))};
+  for (size_t i = 0; i < merge->num_inputs; i++) {
     const LogLine *plan = merge->inputs[i].plan;
     if (plan) add_plan(&list, cJSON_GetObjectItemCaseSensitive(plan->json, plan_key));
   }
-  for (size_t i = 0; list.names && i < merge->num_inputs; i++)
+  for (size_t i = 0; i < merge->num_inputs; i++)
     add_runs(&list, &merge->inputs[i], run_key);
-  char *text = list.names ? join(&list) : NULL;
+  char *text = join(&list);
   free(list.names);
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "exit_code.h"
 #include "interrupt.h"
+#include "memory.h"
 
 /* The number of bytes of a line that are shown before and after the position. */
 enum { SHOWN_BEFORE = 60, SHOWN_AFTER = 60 };
@@ -136,10 +137,10 @@ static void print(const Input *input, const rh_diag *diag, const Place *place,
   if (input->form == FORM_NONE) return;
   char *text = NULL;
   size_t length = 0;
-  FILE *out = open_memstream(&text, &length);
-  (input->form == FORM_JSON ? messages_print_json : print_text)(input, diag, place, opener,
-                                                                out ? out : stderr);
-  if (out && fclose(out) == 0) fwrite(text, 1, length, stderr);
+  FILE *out = memory_need(open_memstream(&text, &length));
+  (input->form == FORM_JSON ? messages_print_json : print_text)(input, diag, place, opener, out);
+  if (fclose(out) != 0) memory_need(NULL);
+  fwrite(text, 1, length, stderr);
   free(text);
 }
 
@@ -159,6 +160,11 @@ static void check_memory(const Input *input, const rh_diags *diags) {
     const rh_diag *diag = rh_diags_get(diags, i);
     if (diag->code == RH_CODE_OUT_OF_MEMORY) end_without_memory(input, diag);
   }
+}
+
+void messages_print_and_free(const Input *input, rh_diags *diags) {
+  messages_print(input, diags);
+  rh_diags_free(diags);
 }
 
 void messages_drop(const Input *input, rh_diags *diags) {

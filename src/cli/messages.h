@@ -15,6 +15,9 @@ void messages_print(const Input *input, const rh_diags *diags);
  * ran out. */
 void messages_drop(const Input *input, rh_diags *diags);
 
+/* Writes messages that would have been dropped if what they are about had not failed. */
+void messages_print_and_free(const Input *input, rh_diags *diags);
+
 /* Writes one message that has no position in the text. */
 void messages_say(const Input *input, rh_severity severity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 typedef enum OptionKind {
   KIND_HEADING,
   KIND_FLAG,
@@ -104,7 +106,7 @@ void options_init(Options *options) {
                        .pack = RH_PACK_OPTIONS_INIT,
                        .limit_counts = -1,
                        .target = "auto",
-                       .device = "a100-80g",
+                       .device = "auto",
                        .trip_count = 1,
                        .profile_name = "calibrated",
                        .max_peak_bytes = -1,
@@ -136,8 +138,7 @@ void options_free(Options *options) {
 static bool append_line(const char *line, char **text) {
   size_t len = *text ? strlen(*text) + 1 : 0, more = strlen(line) + 1;
   if (more == 1) return false;
-  char *longer = realloc(*text, len + more);
-  if (!longer) return false;
+  char *longer = memory_need(realloc(*text, len + more));
   if (len) longer[len - 1] = '\n';
   memcpy(longer + len, line, more);
   *text = longer;
@@ -489,8 +490,7 @@ static rh_status parse_letters(Options *options, unsigned command, const char *g
 }
 
 rh_status options_parse(Options *options, unsigned command, int argc, char **argv) {
-  options->files = calloc((size_t)argc + 1, sizeof *options->files);
-  if (!options->files) return RH_ERR_WRITE;
+  options->files = memory_need(calloc((size_t)argc + 1, sizeof *options->files));
   Args args = {.argv = argv, .argc = argc, .next = 1};
   bool only_files = false;
   while (args.next < argc) {
@@ -518,8 +518,7 @@ static bool is_ours(const char *name) {
 
 rh_status options_parse_flags(Options *options, unsigned command, const char *flags,
                               const char *source, bool is_shared) {
-  char *text = strdup(flags);
-  if (!text) return RH_ERR_WRITE;
+  char *text = memory_need(strdup(flags));
   options->flag_texts[options->num_flag_texts++] = text; /* the options point into it */
   rh_status status = RH_OK;
   for (char *p = text; *p && status == RH_OK;) {

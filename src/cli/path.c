@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "memory.h"
+
 /* Longer names are cut, because file systems allow at most 255 bytes. */
 enum { MAX_MODULE_NAME = 200 };
 
@@ -15,8 +17,8 @@ char *path_join(const char *directory, const char *name, const char *suffix) {
   size_t len = strlen(directory);
   const char *slash = len && directory[len - 1] == '/' ? "" : "/";
   size_t room = len + strlen(name) + strlen(suffix) + 2;
-  char *path = malloc(room);
-  if (path) snprintf(path, room, "%s%s%s%s", directory, slash, name, suffix);
+  char *path = memory_need(malloc(room));
+  snprintf(path, room, "%s%s%s%s", directory, slash, name, suffix);
   return path;
 }
 
@@ -40,10 +42,10 @@ static char *follow_link(const char *path) {
   ssize_t len = readlink(path, link, sizeof link - 1);
   if (len < 0) return NULL;
   link[len] = 0;
-  if (link[0] == '/') return strdup(link);
+  if (link[0] == '/') return memory_need(strdup(link));
   const char *slash = strrchr(path, '/');
   size_t dir_len = slash ? (size_t)(slash - path) + 1 : 0;
-  char *joined = malloc(dir_len + (size_t)len + 1);
+  char *joined = memory_need(malloc(dir_len + (size_t)len + 1));
   if (!joined) return NULL;
   memcpy(joined, path, dir_len);
   memcpy(joined + dir_len, link, (size_t)len + 1);
@@ -54,7 +56,7 @@ char *path_follow(const char *path) {
   enum { MAX_LINKS = 40 };
   char *place = realpath(path, NULL);
   if (place) return place;
-  place = strdup(path);
+  place = memory_need(strdup(path));
   for (int i = 0; place && i < MAX_LINKS; i++) {
     char *next = follow_link(place);
     if (!next) return place;
@@ -83,18 +85,14 @@ static void append_parts(char *path, const char *parts) {
 }
 
 /* Resolves the first `length` bytes of a path, which name a folder, and appends the rest. Returns
- * NULL if the folder does not exist or if out of memory. */
+ * NULL if the folder does not exist. */
 static char *real_below(const char *path, size_t length) {
-  char *folder = length ? strndup(path, length) : strdup(".");
-  char *real = folder ? realpath(folder, NULL) : NULL;
+  char *folder = memory_need(length ? strndup(path, length) : strdup("."));
+  char *real = realpath(folder, NULL);
   free(folder);
   if (!real) return NULL;
   size_t len = strcmp(real, "/") == 0 ? 0 : strlen(real);
-  char *whole = realloc(real, len + strlen(path + length) + 2);
-  if (!whole) {
-    free(real);
-    return NULL;
-  }
+  char *whole = memory_need(realloc(real, len + strlen(path + length) + 2));
   whole[len] = 0;
   append_parts(whole, path + length);
   return whole;
@@ -102,7 +100,7 @@ static char *real_below(const char *path, size_t length) {
 
 char *path_real(const char *path) {
   char *place = path_follow(path);
-  if (!place) return strdup(path);
+  if (!place) return memory_need(strdup(path));
   size_t length = strlen(place);
   char *real = realpath(place, NULL);
   while (!real && length > 0) {
@@ -154,7 +152,7 @@ static bool is_harmless(char c) {
 char *path_for_module(const char *prefix, rh_text name, const char *suffix) {
   size_t len = name.length < MAX_MODULE_NAME ? name.length : MAX_MODULE_NAME;
   size_t room = strlen(prefix) + len + strlen(suffix) + 3;
-  char *path = malloc(room);
+  char *path = memory_need(malloc(room));
   if (!path) return NULL;
   size_t begin = (size_t)snprintf(path, room, "%s.", prefix);
   for (size_t i = 0; i < len; i++) {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* The first line is sufficient, and it is rarely longer than FIRST_BYTES. */
 enum { FIRST_BYTES = 1 << 15, GROWTH = 16 };
 
@@ -62,6 +64,15 @@ static bool find_name(const Input *input, rh_text *name) {
   return !(input->is_cut && may_follow);
 }
 
+/* Reads the beginning of a file, or all of a protocol buffer, of which there is no text otherwise.
+ */
+static rh_status read_beginning(const char *path, MessageForm form, size_t most, Input *input) {
+  rh_status status = input_read_beginning(path, form, most, input);
+  if (status != RH_OK || !input_is_proto(input)) return status;
+  input_free(input);
+  return input_read(path, form, input);
+}
+
 rh_status peek_content(const char *path, MessageForm form, Content *content, char **name) {
   rh_status status = RH_OK;
   *content = CONTENT_UNKNOWN;
@@ -69,10 +80,10 @@ rh_status peek_content(const char *path, MessageForm form, Content *content, cha
   for (size_t most = FIRST_BYTES; status == RH_OK && *content == CONTENT_UNKNOWN; most *= GROWTH) {
     Input input = {0};
     rh_text found = {0};
-    status = input_read_beginning(path, form, most, &input);
+    status = read_beginning(path, form, most, &input);
     if (status == RH_OK) *content = content_of(&input);
     if (*content == CONTENT_SCHEDULED || *content == CONTENT_UNSCHEDULED) find_name(&input, &found);
-    if (found.length) *name = strndup(found.data, found.length);
+    if (found.length) *name = memory_need(strndup(found.data, found.length));
     input_free(&input);
   }
   return status;
@@ -82,9 +93,9 @@ char *peek_module_name(const char *path) {
   for (size_t most = FIRST_BYTES;; most *= GROWTH) {
     Input input = {0};
     rh_text name = {0};
-    bool is_read = input_read_beginning(path, FORM_NONE, most, &input) == RH_OK;
+    bool is_read = read_beginning(path, FORM_NONE, most, &input) == RH_OK;
     bool is_known = !is_read || find_name(&input, &name);
-    char *copy = name.length ? strndup(name.data, name.length) : NULL;
+    char *copy = name.length ? memory_need(strndup(name.data, name.length)) : NULL;
     input_free(&input);
     if (is_known) return copy;
   }

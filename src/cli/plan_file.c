@@ -1,5 +1,6 @@
 #include "plan_file.h"
 
+#include "memory.h"
 #include "messages.h"
 
 /* Replaces the options for the preparation of the module by those with which the plan was made.
@@ -16,7 +17,7 @@ rh_status plan_file_read(Options *options, PlanFile *file) {
   rh_status status =
       input_read(options->apply_plan, (MessageForm)options->diagnostics, &file->input);
   if (status != RH_OK) return status;
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   status = rh_plan_parse(file->input.text, file->input.length, &file->plan, diags);
   if (status == RH_OK) status = take_preparation(file->plan, options, diags);
   messages_print(&file->input, diags);
@@ -32,7 +33,7 @@ void plan_file_free(PlanFile *file) {
 rh_status plan_file_apply(const PlanFile *file, const rh_module *module,
                           const rh_settings *settings, const rh_remat_options *remat,
                           rh_module **result, rh_remat_result *outcome) {
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   rh_status status = rh_apply_plan(module, settings, file->plan, remat, result, outcome, diags);
   messages_print(&file->input, diags);
   rh_diags_free(diags);

@@ -47,6 +47,7 @@ static void add_memory(const RematRun *job, cJSON *object) {
   cJSON_AddStringToObject(object, "limit_counts", limit_counts_words[job->remat.limit_counts]);
   json_add_known_int(object, "limit_bytes", job_has_limit(job) ? job->remat.limit_bytes : -1, 0);
   cJSON_AddBoolToObject(object, "met", job->is_met);
+  cJSON_AddBoolToObject(object, "hardly_helps", job->outcome.hardly_helps);
   cJSON_AddBoolToObject(object, "interrupted", job->was_interrupted);
   cJSON_AddBoolToObject(object, "timed_out", job->outcome.is_timed_out);
   json_add_int(object, "peak_before_bytes", job->before.counted_bytes);
@@ -66,6 +67,7 @@ static void add_memory(const RematRun *job, cJSON *object) {
   json_add_known_text(object, "lower_bound_instruction",
                       job->middle.memory.lower_bound_instruction);
   cJSON_AddStringToObject(object, "lower_bound_kind", job->middle.memory.lower_bound_kind);
+  json_add_within(object, &job->middle.memory);
   if (job->outcome.xla_reported_after_bytes >= 0) {
     json_add_int(object, "xla_reported_after_bytes", job->outcome.xla_reported_after_bytes);
   }
@@ -234,6 +236,19 @@ static void add_blocking(const RematRun *job, cJSON *object) {
   }
 }
 
+/* Adds what may lead to less memory; null for what an option is to be given, or is no option. */
+static void add_ways(const RematRun *job, cJSON *object) {
+  cJSON *list = cJSON_AddArrayToObject(object, "may_help");
+  for (size_t i = 0; i < job->num_ways; i++) {
+    const Way *kept = &job->ways[i];
+    cJSON *item = json_add_item(list);
+    cJSON_AddStringToObject(item, "option", kept->way.option);
+    json_add_known_text(item, "value", (rh_text){kept->value, strlen(kept->value)});
+    json_add_int(item, "bytes", kept->way.bytes);
+    cJSON_AddStringToObject(item, "explanation", kept->way.explanation);
+  }
+}
+
 static void add_written(const RematRun *job, cJSON *object) {
   cJSON *written = cJSON_AddArrayToObject(object, "written");
   for (int i = 0; i < job->num_written; i++) {
@@ -253,6 +268,7 @@ char *job_json(const RematRun *job) {
   add_scans(job, object);
   add_ties(job, object);
   if (job->blocking.len) add_blocking(job, object);
+  add_ways(job, object);
   add_written(job, object);
   add_times(job, object);
   char *text = cJSON_Print(object);

@@ -3,6 +3,8 @@
 #include <time.h>
 
 #include "copies_warning.h"
+#include "device.h"
+#include "memory.h"
 #include "messages.h"
 #include "remat_run.h"
 
@@ -41,6 +43,11 @@ static rh_status judge(const RematRun *job) {
 rh_status job_read(RematRun *job, const char *path) {
   double start = seconds_now();
   rh_status status = load_to_measure(path, job->options, &job->loaded);
+  if (status == RH_OK && !job->profile) {
+    status = device_load_for(job->options, &job->loaded.input, job->loaded.settings.target,
+                             &job->own_profile, &job->is_device_assumed);
+    job->profile = job->own_profile;
+  }
   if (status == RH_OK) status = judge(job);
   return job_end_phase(job, PHASE_PARSE, start, status);
 }
@@ -58,9 +65,9 @@ rh_status job_schedule(RematRun *job) {
     job->baseline = job->scheduled;
   } else if (status == RH_OK && !job->baseline) {
     /* The call above has already reported what there is to report on this module. */
-    rh_diags *ignored = rh_diags_new();
+    rh_diags *ignored = memory_need(rh_diags_new());
     status = rh_schedule(loaded->module, &loaded->settings, NULL, &job->baseline, ignored);
-    messages_drop(&loaded->input, ignored);
+    (status == RH_OK ? messages_drop : messages_print_and_free)(&loaded->input, ignored);
   }
   return job_end_phase(job, PHASE_SCHEDULE, start, status);
 }

@@ -20,6 +20,12 @@ typedef struct LiveList {
   size_t len, room;
 } LiveList;
 
+/* An rh_way whose value is its own. */
+typedef struct Way {
+  rh_way way;
+  char value[64];
+} Way;
+
 typedef enum Phase {
   PHASE_PARSE,
   PHASE_SCHEDULE,
@@ -32,8 +38,10 @@ typedef enum Phase {
 
 typedef struct RematRun {
   const Options *options;
-  const rh_profile *profile;
-  const PlanFile *plan; /* NULL if an algorithm decides */
+  const rh_profile *profile; /* NULL until the input is read, unless all inputs share one */
+  rh_profile *own_profile;
+  bool is_device_assumed; /* the input does not tell for which device it was compiled */
+  const PlanFile *plan;   /* NULL if an algorithm decides */
   Places *places;
   size_t number; /* number of the input in `places` */
   Loaded loaded;
@@ -48,7 +56,9 @@ typedef struct RematRun {
   bool is_met;          /* always true if the limit is `min` or none */
   bool was_interrupted; /* by a signal, after which the result may be less than what can be found */
   rh_recomputed *recomputed; /* in the result; NULL if nothing was */
-  LiveList blocking;    /* buffers that are live at the peak, if the limit is `min` or not met */
+  LiveList blocking; /* buffers that are live at the peak, if the limit is `min` or not met */
+  Way *ways;         /* what may help then; owned */
+  size_t num_ways;
   char *written[NUM_REMAT_OUTPUTS]; /* paths, owned */
   int num_written;
   double phase_seconds[NUM_PHASES];

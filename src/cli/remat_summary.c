@@ -34,7 +34,8 @@ typedef void (*format_fn)(double value, char text[RH_FORMAT_CHARS]);
 static void print_row(const char *label, const char *before, const char *after, double was,
                       double is, FILE *out) {
   fprintf(out, "  %-16s %14s %14s", label, before, after);
-  if (was > 0 && strcmp(before, after) != 0) fprintf(out, "  %+8.1f %%", 100 * (is / was - 1));
+  double percent = was > 0 ? shown_percent(is / was - 1, 1) : 0;
+  if (percent != 0) fprintf(out, "  %+8.1f %%", percent);
   fputs("\n", out);
 }
 
@@ -69,10 +70,11 @@ static void print_head(const RematRun *job, FILE *out) {
   fprintf(out, "%s: %.*s, %s instructions, %s\n", job->loaded.input.path, (int)info.name.length,
           info.name.data, instructions, info.is_scheduled ? "scheduled" : "unscheduled");
   const char *chosen = job_chosen_algorithm(job);
-  fprintf(out, "  scheduler %s, algorithm %s%s%s, memory model %s (%s), device %s\n",
+  fprintf(out, "  scheduler %s, algorithm %s%s%s, memory model %s (%s), device %s%s\n",
           job->middle.info.scheduler, job->remat.algorithm, chosen ? ": " : "",
           chosen ? chosen : "", job->remat.memory_model,
-          limit_counts_words[job->remat.limit_counts], rh_profile_name(job->profile));
+          limit_counts_words[job->remat.limit_counts], rh_profile_name(job->profile),
+          job->is_device_assumed ? ", which is assumed: the dump does not tell" : "");
 }
 
 static void print_table(const RematRun *job, FILE *out) {
@@ -113,15 +115,29 @@ static void print_table(const RematRun *job, FILE *out) {
   }
 }
 
+/* What may lead to less than the bound. What the caller holds is there whatever is done. */
+static void print_below_bound(const RematRun *job, FILE *out) {
+  const rh_memory *memory = &job->middle.memory;
+  unsigned within = memory->lower_bound_within;
+  if (memory->lower_bound_instruction.length == 0) return;
+  bool splits = within & RH_WITHIN_FUSIONS && job->options->schedule.unfuse != RH_UNFUSE_ALL;
+  bool inlines =
+      within & RH_WITHIN_CALLS && job->options->schedule.inline_calls != RH_INLINE_ALWAYS;
+  fprintf(out, "; %s%soffloading, compression and narrower types may", splits ? "--unfuse, " : "",
+          inlines ? "--inline-calls=always, " : "");
+}
+
 static void print_bound(const RematRun *job, FILE *out) {
+  const rh_memory *memory = &job->middle.memory;
   char bytes[RH_FORMAT_CHARS];
   rh_format_bytes(job_lower_bound(job), bytes);
   fprintf(out, "\n  lower bound: %s, by ", bytes);
-  print_bound_cause(&job->middle.memory, job_counts_parameters(job), out);
-  fprintf(out,
-          ": no order and no recomputation%s can go below; offloading, "
-          "compression and narrower types can\n",
-          bound_covers_loops(&job->middle.memory) ? ", not even across loops," : "");
+  print_bound_cause(memory, job_counts_parameters(job), out);
+  fprintf(out, ": no order and no recomputation%s can go below",
+          bound_covers_loops(memory) ? ", not even across loops," : "");
+  print_bound_within(memory, out);
+  print_below_bound(job, out);
+  fputc('\n', out);
 }
 
 /* Points by which a result may exceed the bound and yet be the best one: the exact search of
@@ -144,7 +160,7 @@ static void print_time_bound(const RematRun *job, FILE *out) {
     fputs("  added time: the least possible in this order\n", out);
     return;
   }
-  fprintf(out, "  added time: at least %+.1f %% in this order", least);
+  fprintf(out, "  added time: at least %+.1f %% in this order", shown_percent(least / 100, 1));
   if (job->is_met) {
     fprintf(out, "; within %.1f points of the best possible\n", points);
   } else {
@@ -276,7 +292,8 @@ static void print_verdict(const RematRun *job, FILE *out) {
   char limit[RH_FORMAT_CHARS];
   rh_format_bytes(job->remat.limit_bytes, limit);
   if (job->options->limit.kind == BUDGET_MIN) {
-    fputs("  limit: as low as it gets", out);
+    rh_format_bytes(job->after.counted_bytes, limit);
+    fprintf(out, "  limit: min, %s reached", limit);
   } else {
     bool is_hopeless = job->remat.limit_bytes < job_lower_bound(job);
     fprintf(out, "  limit: %s, %s%s", limit, job->is_met ? "met" : "NOT MET",
@@ -284,6 +301,41 @@ static void print_verdict(const RematRun *job, FILE *out) {
     print_share(job, out);
   }
   print_steps(job, out);
+}
+
+/* A result that costs more than it is worth is written all the same: that it is, a person decides.
+ */
+static void print_hardly(const RematRun *job, FILE *out) {
+  if (!job->outcome.hardly_helps) return;
+  double before = (double)job->before.counted_bytes,
+         freed = before - (double)job->after.counted_bytes;
+  double asked = before - (double)job->remat.limit_bytes;
+  fprintf(out,
+          "  hardly helps: %.1f %% less memory, which is %.1f %% of what the limit asks for, adds "
+          "%.1f %% to the modelled time\n",
+          shown_percent(before > 0 ? freed / before : 0, 1),
+          shown_percent(asked > 0 ? freed / asked : 0, 1), shown_percent(job_overhead(job), 1));
+}
+
+static void print_way(const Way *kept, FILE *out) {
+  const rh_way *way = &kept->way;
+  char bytes[RH_FORMAT_CHARS];
+  if (strcmp(way->option, "stage") == 0) {
+    fputs("  may help: the dump before_optimizations", out);
+  } else if (strcmp(way->option, "calibrate") == 0) {
+    fputs("  may help: remat-hlo calibrate", out);
+  } else {
+    fprintf(out, "  may help: --%s%s%s", way->option, kept->value[0] ? "=" : "", kept->value);
+  }
+  rh_format_bytes(way->bytes, bytes);
+  fprintf(out, ": %s", way->explanation);
+  if (way->bytes > 0) fprintf(out, "; %s at the peak", bytes);
+  fputc('\n', out);
+}
+
+static void print_ways(const RematRun *job, FILE *out) {
+  for (size_t i = 0; i < job->num_ways; i++)
+    print_way(&job->ways[i], out);
 }
 
 /* ---- what XLA keeps ---- */
@@ -416,6 +468,8 @@ void job_print_summary(const RematRun *job, FILE *out) {
   print_table(job, out);
   print_bound(job, out);
   print_verdict(job, out);
+  print_hardly(job, out);
+  print_ways(job, out);
   print_kept(job, out);
   print_recomputed(job, out);
   print_end(job, out);

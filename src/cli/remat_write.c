@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "messages.h"
 #include "output.h"
 #include "path.h"
@@ -57,9 +58,9 @@ static rh_status write_dot(RematRun *job, const rh_module *module, RematOutput k
 
 static rh_status write_dots(RematRun *job) {
   /* If the filter matches nothing in either graph, one warning is enough. */
-  rh_diags *ignored = rh_diags_new();
+  rh_diags *ignored = memory_need(rh_diags_new());
   rh_status status = write_dot(job, job->baseline, OUTPUT_GRAPH_BEFORE, ignored);
-  messages_drop(&job->loaded.input, ignored);
+  (status == RH_OK ? messages_drop : messages_print_and_free)(&job->loaded.input, ignored);
   if (status == RH_OK) {
     status = write_dot(job, job->result, OUTPUT_GRAPH_AFTER, job->loaded.diags);
   }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "report_job.h"
 
 /* The values that were traced in one place, called in one way. */
@@ -18,11 +19,9 @@ static int by_bytes_then_frame(const void *pa, const void *pb) {
   return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
-/* Sums the values by their innermost frames. The last element has those without a stack. Returns
- * NULL if out of memory. */
+/* Sums the values by their innermost frames. The last element has those without a stack. */
 static CallStack *sum_stacks(const rh_report *report) {
-  CallStack *stacks = calloc(report->num_frames + 1, sizeof *stacks);
-  if (!stacks) return NULL;
+  CallStack *stacks = memory_need(calloc(report->num_frames + 1, sizeof *stacks));
   for (size_t i = 0; i <= report->num_frames; i++)
     stacks[i].frame = (int64_t)i;
   for (size_t i = 0; i < report->num_live; i++) {
@@ -49,13 +48,11 @@ static void print_frame(const rh_frame *frame, const Terminal *terminal) {
   char *source = source_text(frame->file, frame->line);
   const char *place = source ? source : "(no file)";
   size_t room = strlen(place) + frame->function.length + 32;
-  char *text = malloc(room);
-  if (text) {
-    snprintf(text, room, "%s%s%.*s%s", place, frame->function.length ? " in " : "",
-             (int)frame->function.length, frame->function.data,
-             frame->is_library ? " (library)" : "");
-    terminal_source(terminal, INDENT, text);
-  }
+  char *text = memory_need(malloc(room));
+  snprintf(text, room, "%s%s%.*s%s", place, frame->function.length ? " in " : "",
+           (int)frame->function.length, frame->function.data,
+           frame->is_library ? " (library)" : "");
+  terminal_source(terminal, INDENT, text);
   free(text);
   free(source);
 }
@@ -65,8 +62,7 @@ static void print_frames(const rh_report *report, int64_t innermost, const Termi
   size_t depth = 0;
   for (int64_t at = innermost; at >= 0; at = report->frames[at]->parent)
     depth++;
-  int64_t *frames = calloc(depth + 1, sizeof *frames);
-  if (!frames) return;
+  int64_t *frames = memory_need(calloc(depth + 1, sizeof *frames));
   size_t i = depth;
   for (int64_t at = innermost; at >= 0; at = report->frames[at]->parent)
     frames[--i] = at;
@@ -77,7 +73,6 @@ static void print_frames(const rh_report *report, int64_t innermost, const Termi
 
 void report_print_calls(const rh_report *report, size_t top, const Terminal *terminal) {
   CallStack *stacks = sum_stacks(report);
-  if (!stacks) return;
   CallStack none = stacks[report->num_frames], rest = {0};
   size_t num_stacks = 0, num_rest = 0;
   qsort(stacks, report->num_frames, sizeof *stacks, by_bytes_then_frame);

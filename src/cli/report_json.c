@@ -73,6 +73,7 @@ static void add_figures(const rh_report *report, cJSON *object) {
   json_add_int(object, "lower_bound_bytes", memory->lower_bound_bytes);
   json_add_known_text(object, "lower_bound_instruction", memory->lower_bound_instruction);
   cJSON_AddStringToObject(object, "lower_bound_kind", memory->lower_bound_kind);
+  json_add_within(object, memory);
 }
 
 static void add_live(const rh_report *report, cJSON *object) {

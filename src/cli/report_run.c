@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "copies_warning.h"
+#include "memory.h"
 #include "messages.h"
 #include "report_job.h"
 
@@ -21,7 +22,7 @@ static rh_status take_stage(ReportJob *job, const ReportJob *before) {
   rh_module_free(job->scheduled);
   job->scheduled = NULL;
   messages_drop(&job->loaded.input, job->loaded.diags);
-  job->loaded.diags = rh_diags_new();
+  job->loaded.diags = memory_need(rh_diags_new());
   return schedule(job);
 }
 
@@ -38,7 +39,7 @@ rh_status report_explain(ReportJob *job) {
   }
   if (status == RH_OK && report_is_small(job)) {
     messages_drop(&job->loaded.input, job->loaded.diags);
-    job->loaded.diags = rh_diags_new();
+    job->loaded.diags = memory_need(rh_diags_new());
     return RH_OK;
   }
   load_warn_of_figures(&job->loaded, job->options);
@@ -57,7 +58,7 @@ rh_status report_run(const char *path, int64_t min_peak_bytes, const Options *op
 
 void report_compare_sums(const ReportJob *job, rh_sums before, rh_sums after, rh_change_fn visit,
                          void *context) {
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   (void)rh_compare_sums(before, after, visit, context, diags); /* fails only without memory */
   messages_drop(&job->loaded.input, diags);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "report_job.h"
 #include "scope_rows.h"
 
@@ -71,6 +72,8 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   print_bound_cause(memory, !model || !(model->traits & RH_TRAIT_FREE_PARAMETERS), out);
   fputs(", for every order and recomputation", out);
   if (bound_covers_loops(memory)) fputs(", across loops, too", out);
+  if (memory->lower_bound_within) fputc(',', out);
+  print_bound_within(memory, out);
   fputc('\n', out);
   print_figure("packed temps", report->packed_temp_bytes, out);
   fprintf(out, "  for %s, packed by %s", report->target, report->packing);
@@ -89,7 +92,7 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   fputc('\n', out);
   if (report->shared_bytes) {
     print_figure("saved by sharing", report->shared_bytes, out);
-    fputs("  in place, carried or donated, all together\n", out);
+    fputs("  at the peak, in place, carried or donated\n", out);
   }
 }
 
@@ -158,13 +161,13 @@ static void add_scope(void *context, size_t index, int depth, rh_text label) {
 
 static void print_scopes(const rh_report *report, size_t top, const Terminal *terminal) {
   ScopeTable scopes = {.table = sums_table("scope of op_name", false), .report = report};
-  ScopeItem *items = calloc(report->num_scopes + 1, sizeof *items);
-  for (size_t i = 0; items && i < report->num_scopes; i++) {
+  ScopeItem *items = memory_need(calloc(report->num_scopes + 1, sizeof *items));
+  for (size_t i = 0; i < report->num_scopes; i++) {
     const rh_scope *scope = report->scopes[i];
     items[i] = (ScopeItem){scope->path, scope->name, scope->depth, (double)scope->bytes,
                            scope->num_values};
   }
-  if (items) scope_rows_visit(items, report->num_scopes, top, add_scope, &scopes);
+  scope_rows_visit(items, report->num_scopes, top, add_scope, &scopes);
   free(items);
   fputc('\n', terminal->out);
   table_print(&scopes.table, terminal);
@@ -240,7 +243,7 @@ static void print_readers(const rh_stacks *stacks, FILE *out) {
 static void print_choice(const char *what, int64_t bytes, double added, FILE *out) {
   char text[RH_FORMAT_CHARS];
   rh_format_bytes(bytes, text);
-  fprintf(out, "  %s: %s, modelled time %+.1f %%\n", what, text, 100 * added);
+  fprintf(out, "  %s: %s, modelled time %+.1f %%\n", what, text, shown_percent(added, 1));
 }
 
 static void print_stacks_head(const rh_stacks *stacks, FILE *out) {

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
+
 static bool has_one_child(const ScopeItem *items, size_t len, size_t index) {
   return index + 1 < len && items[index + 1].depth == items[index].depth + 1 &&
          items[index + 1].count == items[index].count;
@@ -14,8 +16,7 @@ static int by_size(const void *pa, const void *pb) {
 
 /* Returns the minimum size of the `top` largest scopes. A chain of only children counts once. */
 static double threshold_of(const ScopeItem *items, size_t len, size_t top) {
-  double *sizes = malloc((len + 1) * sizeof *sizes), threshold = 0;
-  if (!sizes) return 0;
+  double *sizes = memory_need(malloc((len + 1) * sizeof *sizes)), threshold = 0;
   size_t num_sizes = 0;
   for (size_t i = 0; i < len; i++) {
     if (!has_one_child(items, len, i)) sizes[num_sizes++] = items[i].size;

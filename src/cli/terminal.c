@@ -1,12 +1,14 @@
 #include "terminal.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "messages.h"
 
 enum {
@@ -21,6 +23,7 @@ enum {
 /* The beginning of a source position that belongs to another instruction. */
 #define FROM "(from "
 
+/* Returns 0 if nothing gives a width. */
 static size_t width_of(int fd) {
   const char *columns = getenv("COLUMNS");
   char *end;
@@ -28,15 +31,18 @@ static size_t width_of(int fd) {
   struct winsize size;
   if (columns && (*end || end == columns)) width = 0;
   if (width <= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-  if (width <= 0) return DEFAULT_WIDTH;
+  if (width <= 0) return isatty(fd) ? DEFAULT_WIDTH : 0;
   return width < MIN_WIDTH ? MIN_WIDTH : width > MAX_WIDTH ? MAX_WIDTH : (size_t)width;
 }
 
 Terminal terminal_of(FILE *out) {
   const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
   bool is_off = (no_colour && *no_colour) || !term || strcmp(term, "dumb") == 0;
-  return (Terminal){
-      .out = out, .width = width_of(fileno(out)), .has_colour = !is_off && isatty(fileno(out))};
+  size_t width = width_of(fileno(out));
+  return (Terminal){.out = out,
+                    .width = width ? width : MAX_WIDTH,
+                    .is_uncut = width == 0,
+                    .has_colour = !is_off && isatty(fileno(out))};
 }
 
 void terminal_heading(const Terminal *terminal, const char *text) {
@@ -54,21 +60,15 @@ static void mask_control(char *text) {
 static void add_cell(Table *table, char *text) {
   if (table->num_cells == table->room) {
     size_t room = table->room ? table->room * 2 : 64;
-    char **larger = realloc(table->cells, room * sizeof *larger);
-    if (!larger) {
-      free(text);
-      return;
-    }
-    table->cells = larger;
+    table->cells = memory_need(realloc(table->cells, room * sizeof *table->cells));
     table->room = room;
   }
-  if (text) mask_control(text);
+  mask_control(text);
   table->cells[table->num_cells++] = text;
 }
 
 static char *copy_text(rh_text text) {
-  char *copy = malloc(text.length + 1);
-  if (!copy) return NULL;
+  char *copy = memory_need(malloc(text.length + 1));
   if (text.length) memcpy(copy, text.data, text.length);
   copy[text.length] = 0;
   return copy;
@@ -83,8 +83,8 @@ void table_format(Table *table, const char *format, ...) {
   va_start(args, format);
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, args);
-  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
-  if (text) vsnprintf(text, (size_t)length + 1, format, again);
+  char *text = memory_need(length < 0 ? NULL : malloc((size_t)length + 1));
+  vsnprintf(text, (size_t)length + 1, format, again);
   va_end(again);
   va_end(args);
   add_cell(table, text);
@@ -105,14 +105,14 @@ void table_count(Table *table, uint64_t count) {
 char *source_text(rh_text file, int64_t line) {
   static const char argument[] = " (argument)";
   if (file.length && line < 0) {
-    char *text = malloc(file.length + sizeof argument);
-    if (text) sprintf(text, "%.*s%s", (int)file.length, file.data, argument);
+    char *text = memory_need(malloc(file.length + sizeof argument));
+    sprintf(text, "%.*s%s", (int)file.length, file.data, argument);
     return text;
   }
   if (!file.length || line < 1) return file.length ? copy_text(file) : NULL;
   size_t room = file.length + 24;
-  char *text = malloc(room);
-  if (text) snprintf(text, room, "%.*s:%" PRId64, (int)file.length, file.data, line);
+  char *text = memory_need(malloc(room));
+  snprintf(text, room, "%.*s:%" PRId64, (int)file.length, file.data, line);
   return text;
 }
 
@@ -151,6 +151,21 @@ void print_bound_cause(const rh_memory *memory, bool counts_parameters, FILE *ou
   }
 }
 
+void print_bound_within(const rh_memory *memory, FILE *out) {
+  unsigned within = memory->lower_bound_within;
+  if (!within) return;
+  fprintf(out, " with the %s%s%s as they are", within & RH_WITHIN_FUSIONS ? "fusions" : "",
+          within == (RH_WITHIN_FUSIONS | RH_WITHIN_CALLS) ? " and " : "",
+          within & RH_WITHIN_CALLS ? "calls" : "");
+}
+
+double shown_percent(double share, int num_decimals) {
+  double percent = 100 * share, half = 0.5;
+  for (int i = 0; i < num_decimals; i++)
+    half /= 10;
+  return fabs(percent) < half ? 0 : percent;
+}
+
 void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]) {
   if (seconds >= 1) {
     snprintf(text, RH_FORMAT_CHARS, "%.3f s", seconds);
@@ -187,15 +202,11 @@ static const char *skip_columns(const char *text, size_t columns) {
   return text;
 }
 
-static const char *cell_text(const Table *table, size_t index) {
-  return table->cells[index] ? table->cells[index] : "";
-}
-
 static void measure(const Table *table, size_t widths[MAX_COLUMNS]) {
   for (size_t i = 0; i < table->num_columns; i++)
     widths[i] = columns_of(table->columns[i].title);
   for (size_t i = 0; i < table->num_cells; i++) {
-    size_t width = columns_of(cell_text(table, i)), column = i % table->num_columns;
+    size_t width = columns_of(table->cells[i]), column = i % table->num_columns;
     if (width > widths[column]) widths[column] = width;
   }
 }
@@ -215,7 +226,7 @@ static size_t useful_width(const Table *table, size_t column) {
   size_t useful = MIN_FLEXIBLE;
   for (size_t i = column; table->columns[column].is_source && i < table->num_cells;
        i += table->num_columns) {
-    const char *text = cell_text(table, i), *slash = strrchr(text, '/');
+    const char *text = table->cells[i], *slash = strrchr(text, '/');
     const char *name = slash ? slash + 1 : text;
     size_t width = strchr(name, ':') ? columns_of(name) + (slash ? mark_of(text) + 2 : 0) : 0;
     if (width > useful) useful = width;
@@ -257,6 +268,13 @@ static void fit(const Table *table, size_t width, size_t widths[MAX_COLUMNS]) {
   reduce(table, width, total, least, widths);
 }
 
+/* Texts that are not cut may be very long; only shorter ones are aligned. */
+static void align(const Table *table, size_t widths[MAX_COLUMNS]) {
+  enum { MAX_ALIGNED = 64 };
+  for (size_t i = 0; i < table->num_columns; i++)
+    if (table->columns[i].is_flexible && widths[i] > MAX_ALIGNED) widths[i] = MAX_ALIGNED;
+}
+
 static void print_padding(size_t columns, FILE *out) {
   fprintf(out, "%*s", (int)columns, "");
 }
@@ -280,7 +298,7 @@ static void print_short_source(const char *text, size_t width, FILE *out) {
     fprintf(out, "%.*s..%s", (int)mark, text, skip_columns(text, columns_of(text) - tail));
     return;
   }
-  char *bare = mark ? malloc(len) : NULL;
+  char *bare = mark ? memory_need(malloc(len)) : NULL;
   if (bare) {
     snprintf(bare, len - mark, "%s", text + mark);
     if (columns_of(bare) <= width) {
@@ -297,12 +315,14 @@ static void print_short_source(const char *text, size_t width, FILE *out) {
 }
 
 static void print_cell(const char *text, const Column *column, size_t width, bool is_last,
-                       FILE *out) {
+                       const Terminal *terminal) {
+  FILE *out = terminal->out;
   size_t columns = columns_of(text);
-  if (columns > width) {
+  if (columns > width && !terminal->is_uncut) {
     (column->is_source ? print_short_source : print_ends)(text, width, out);
     return;
   }
+  if (columns > width) width = columns;
   if (column->is_number) print_padding(width - columns, out);
   fputs(text, out);
   if (!column->is_number && !is_last) print_padding(width - columns, out);
@@ -310,11 +330,10 @@ static void print_cell(const char *text, const Column *column, size_t width, boo
 
 static void print_line(const Terminal *terminal, size_t indent, rh_text text, bool is_source) {
   char *masked = copy_text(text);
-  if (!masked) return;
   mask_control(masked);
   print_padding(indent, terminal->out);
   size_t width = terminal->width > indent + MIN_FLEXIBLE ? terminal->width - indent : MIN_FLEXIBLE;
-  print_cell(masked, &(Column){.is_source = is_source}, width, true, terminal->out);
+  print_cell(masked, &(Column){.is_source = is_source}, width, true, terminal);
   fputc('\n', terminal->out);
   free(masked);
 }
@@ -328,17 +347,18 @@ void terminal_source(const Terminal *terminal, size_t indent, const char *source
 }
 
 static void print_row(const Table *table, size_t first_cell, const size_t widths[MAX_COLUMNS],
-                      FILE *out) {
+                      const Terminal *terminal) {
   size_t last = table->num_columns;
-  while (last > 1 && (widths[last - 1] == LEFT_OUT || !*cell_text(table, first_cell + last - 1)))
+  while (last > 1 && (widths[last - 1] == LEFT_OUT || !*table->cells[first_cell + last - 1]))
     last--;
-  print_padding(INDENT, out);
+  print_padding(INDENT, terminal->out);
   for (size_t i = 0; i < last; i++) {
     if (widths[i] == LEFT_OUT) continue;
-    if (i) print_padding(GAP, out);
-    print_cell(cell_text(table, first_cell + i), &table->columns[i], widths[i], i + 1 == last, out);
+    if (i) print_padding(GAP, terminal->out);
+    print_cell(table->cells[first_cell + i], &table->columns[i], widths[i], i + 1 == last,
+               terminal);
   }
-  fputc('\n', out);
+  fputc('\n', terminal->out);
 }
 
 static void print_titles(const Table *table, const Terminal *terminal,
@@ -350,7 +370,7 @@ static void print_titles(const Table *table, const Terminal *terminal,
     if (widths[i] == LEFT_OUT) continue;
     if (i) print_padding(GAP, out);
     print_cell(table->columns[i].title, &table->columns[i], widths[i], i + 1 == table->num_columns,
-               out);
+               terminal);
   }
   fputs(terminal->has_colour ? "\033[0m\n" : "\n", out);
 }
@@ -358,10 +378,14 @@ static void print_titles(const Table *table, const Terminal *terminal,
 void table_print(Table *table, const Terminal *terminal) {
   size_t widths[MAX_COLUMNS];
   measure(table, widths);
-  fit(table, terminal->width, widths);
+  if (terminal->is_uncut) {
+    align(table, widths);
+  } else {
+    fit(table, terminal->width, widths);
+  }
   print_titles(table, terminal, widths);
   for (size_t i = 0; i + table->num_columns <= table->num_cells; i += table->num_columns)
-    print_row(table, i, widths, terminal->out);
+    print_row(table, i, widths, terminal);
   for (size_t i = 0; i < table->num_cells; i++)
     free(table->cells[i]);
   free(table->cells);

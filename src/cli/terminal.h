@@ -8,7 +8,8 @@
 
 typedef struct Terminal {
   FILE *out;
-  size_t width; /* in columns: $COLUMNS, else the width of the terminal, else 80 */
+  size_t width;  /* in columns: $COLUMNS, else the width of the terminal, else 80 */
+  bool is_uncut; /* a file or a pipe without $COLUMNS: texts are not cut, however long they are */
   bool has_colour;
 } Terminal;
 
@@ -18,7 +19,7 @@ Terminal terminal_of(FILE *out);
 /* Writes a line, which is bold if the terminal has colour. */
 void terminal_heading(const Terminal *terminal, const char *text);
 
-/* Writes a text after `indent` columns, cut to the width of the terminal. */
+/* Writes a text after `indent` columns, cut to the width of the terminal if it has one. */
 void terminal_text(const Terminal *terminal, size_t indent, rh_text text);
 
 /* The same for a source position, of which folders are omitted before the file's name. */
@@ -32,6 +33,9 @@ char *source_text(rh_text file, int64_t line);
 /* Whether the lower bound holds for recomputation across the border between loops, too. */
 bool bound_covers_loops(const rh_memory *memory);
 
+/* Writes ` with the fusions and calls as they are` if the lower bound only holds for these. */
+void print_bound_within(const rh_memory *memory, FILE *out);
+
 /* Writes what determines the lower bound: an instruction or, if it is not a single one, what the
  * module receives and returns. */
 void print_bound_cause(const rh_memory *memory, bool counts_parameters, FILE *out);
@@ -39,6 +43,10 @@ void print_bound_cause(const rh_memory *memory, bool counts_parameters, FILE *ou
 /* These format a duration as `1.250 ms` and a number as `9.41 G`. */
 void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]);
 void text_of_rate(double count, char text[RH_FORMAT_CHARS]);
+
+/* Returns 100 times the share, or 0 if it would be shown as 0 with so many decimals, so that no
+ * sign is shown that says nothing, as in `-0.0`. */
+double shown_percent(double share, int num_decimals);
 
 /* ---- tables ---- */
 
@@ -55,7 +63,7 @@ enum { MAX_COLUMNS = 12 };
 typedef struct Table {
   Column columns[MAX_COLUMNS];
   size_t num_columns;
-  char **cells; /* row by row; NULL for a cell that could not be allocated */
+  char **cells; /* row by row */
   size_t num_cells, room;
 } Table;
 

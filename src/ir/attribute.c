@@ -22,11 +22,12 @@ typedef struct EnumWords {
 
 /* The words that XLA's parser accepts: xla_data.proto, comparison_util.cc, hlo_instruction.cc.
  * Those that messages have are in the order of their numbers; of versions of an API the first is 1.
- */
+ * API_VERSION_UNSPECIFIED is one that XLA prints and its parser refuses. */
 static const EnumWords enum_words[] = {
     {ATTR_KIND_API_VERSION, true,
      WORDS("API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
-           "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI")},
+           "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI",
+           "API_VERSION_UNSPECIFIED")},
     {ATTR_KIND_COLLECTIVE_MODE, false,
      WORDS("cross_replica", "cross_partition", "cross_replica_and_partition", "flattened_id")},
     {ATTR_KIND_COMPARISON_DIRECTION, false, WORDS("EQ", "NE", "GE", "GT", "LE", "LT")},

@@ -232,6 +232,16 @@ bool inst_keeps_operand_memory(const Module *module, InstId id) {
   }
 }
 
+bool inst_is_converting_copy(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_COPY &&
+         inst_shape(module, id)->type != inst_shape(module, inst_operand(module, id, 0))->type;
+}
+
+bool inst_has_unspecified_api(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL &&
+         inst_attr_int(module, id, ATTR_API_VERSION, 0) == API_VERSION_UNSPECIFIED;
+}
+
 InstId inst_implied_by(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode != OPCODE_ASYNC_START || inst->num_callees != 1) return NO_ID;

@@ -317,6 +317,15 @@ static inline bool inst_is_pass_through(const Module *module, InstId id) {
  * another way than by bitcast or get-tuple-element. */
 bool inst_keeps_operand_memory(const Module *module, InstId id);
 
+/* Whether the instruction is a copy whose elements are of another type than its operand's. XLA:TPU
+ * writes conversions so (its layout assignment merges a convert with a copy); nothing that holds
+ * because a copy has its operand's value holds for such a copy. */
+bool inst_is_converting_copy(const Module *module, InstId id);
+
+/* Whether the instruction has api_version=API_VERSION_UNSPECIFIED, which XLA prints for a custom
+ * call whose message gives no version, and which its parser refuses. */
+bool inst_has_unspecified_api(const Module *module, InstId id);
+
 /* Returns true if the instruction runs the computations that it names. Of the instructions of an
  * asynchronous operation, that is the start. */
 bool inst_runs_callees(const Module *module, InstId id);

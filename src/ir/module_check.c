@@ -236,13 +236,28 @@ static bool check_fusion(Checker *checker) {
   return check_callee(checker, fused, 0, count, inst->shape);
 }
 
+/* XLA's parser does not compare the shapes of a copy. XLA:TPU writes copies that convert the
+ * elements on the way; other differences do not occur. */
+static bool converts(const Checker *checker, ShapeId from, ShapeId to) {
+  const Shape *a = shape_get(&checker->module->shapes, from);
+  const Shape *b = shape_get(&checker->module->shapes, to);
+  return shape_is_array(a) && shape_is_array(b) && a->type != b->type && a->rank == b->rank &&
+         memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+static bool check_copy(Checker *checker) {
+  ShapeId to = inst_of(checker)->shape, from = operand_shape(checker, 0);
+  return fits(checker, to, from) || converts(checker, from, to) ||
+         fail_shapes(checker, "its shape differs from its operand's", to, from);
+}
+
 static bool check_inst(Checker *checker) {
   const Instruction *inst = inst_of(checker);
   const Module *module = checker->module;
   switch (inst->opcode) {
     case OPCODE_TUPLE: return check_tuple(checker);
     case OPCODE_GET_TUPLE_ELEMENT: return check_get_tuple_element(checker);
-    case OPCODE_COPY:
+    case OPCODE_COPY: return check_copy(checker);
     case OPCODE_OPT_BARRIER:
     case OPCODE_DOMAIN:
       return fits(checker, inst->shape, operand_shape(checker, 0)) ||

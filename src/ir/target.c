@@ -5,9 +5,10 @@
 #include "ir/bytes.h"
 
 const Target known_targets[] = {
-#define TARGET(id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing, \
-               removes_barriers)                                                   \
-  {#id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing, removes_barriers},
+#define TARGET(id, summary, alignment, granule, pads_tiles, has_dynamic_sizes, gpu_sharing, \
+               removes_barriers, has_spaces)                                                \
+  {#id,         summary,          alignment, granule, pads_tiles, has_dynamic_sizes,        \
+   gpu_sharing, removes_barriers, has_spaces},
 #include "ir/targets.def"
 };
 const size_t num_known_targets = sizeof known_targets / sizeof *known_targets;
@@ -41,7 +42,24 @@ static int64_t padded_elements(const Shape *shape) {
   return count;
 }
 
-int64_t target_bytes(const Target *target, const Shape *shape) {
+bool target_is_device_space(const Target *target, int64_t space) {
+  return target->has_spaces ? space == DEVICE_MEMORY_SPACE : space != HOST_MEMORY_SPACE;
+}
+
+int64_t target_memory_space(const Target *target, const Shape *shape) {
+  int64_t space = shape_memory_space(shape);
+  return target_is_device_space(target, space) ? DEVICE_MEMORY_SPACE : space;
+}
+
+/* Dumps of XLA:TPU have offsets in SMEM and in the memory of flags that are multiples of the word
+ * of 4 bytes, and in VMEM such that are multiples of the granule. */
+int64_t target_space_alignment(const Target *target, int64_t space) {
+  enum { VMEM = 1, WORD_BYTES = 4 };
+  if (target_is_device_space(target, space) || !target->has_spaces) return target->alignment;
+  return space == VMEM ? target->granule : WORD_BYTES;
+}
+
+static int64_t padded_bytes(const Target *target, const Shape *shape) {
   if (shape->kind != SHAPE_ARRAY || shape->bytes <= 0) return shape->bytes;
   int64_t bytes = shape->bytes;
   if (target->pads_tiles && shape->extras && shape->extras->num_tile_words) {
@@ -50,6 +68,35 @@ int64_t target_bytes(const Target *target, const Shape *shape) {
   }
   if (bytes < 0 || !target->has_dynamic_sizes || !shape->has_dynamic) return bytes;
   return add_bytes(bytes, 4 * (int64_t)shape->rank, &bytes) ? bytes : -1;
+}
+
+int64_t target_bytes(const Target *target, const Shape *shape) {
+  int64_t bytes = padded_bytes(target, shape);
+  if (bytes <= 0 || target_memory_space(target, shape) != DEVICE_MEMORY_SPACE) return bytes;
+  if (bytes > INT64_MAX - target->granule) return -1;
+  return (bytes + target->granule - 1) / target->granule * target->granule;
+}
+
+int64_t target_plain_device_bytes(const Target *target, const Shape *shape) {
+  return target_memory_space(target, shape) == DEVICE_MEMORY_SPACE ? shape->bytes : 0;
+}
+
+int64_t target_device_bytes(const Target *target, const Shape *shape) {
+  if (target_memory_space(target, shape) != DEVICE_MEMORY_SPACE) return 0;
+  int64_t bytes = target_bytes(target, shape);
+  return bytes < 0 ? shape->bytes : bytes;
+}
+
+const char *target_space_name(const Target *target, int64_t space) {
+  if (space == HOST_MEMORY_SPACE) return "host";
+  if (!target->has_spaces) return NULL;
+  switch (space) {
+    case DEVICE_MEMORY_SPACE: return "HBM";
+    case 1: return "VMEM";
+    case 2: return "SMEM";
+    case 4: return "host";
+    default: return NULL;
+  }
 }
 
 /* Fills `order` with the minor-to-major order `from`, changed so that `first` and `second` are the

@@ -8,11 +8,14 @@
 typedef struct Target {
   const char *name;
   const char *summary;
-  int64_t alignment;      /* alignment of the values in a heap, in bytes */
+  int64_t alignment;      /* alignment of the values in a heap of device memory, in bytes */
+  int64_t granule;        /* sizes in device memory are multiples of it */
   bool pads_tiles;        /* an array occupies whole tiles if its layout has tiles */
   bool has_dynamic_sizes; /* 4 bytes for each dynamic dimension follow an array */
   bool gpu_sharing; /* GpuAliasInfo decides whether a result may share the buffer of an operand */
   bool removes_barriers; /* between scheduling and buffer assignment, with the tuples around them */
+  bool has_spaces; /* every layout with S(n), n > 0, is in memory apart from the device's; on other
+                      targets only that of the host is */
 } Target;
 
 extern const Target known_targets[]; /* the first one is the default */
@@ -21,8 +24,33 @@ extern const size_t num_known_targets;
 /* Returns NULL if there is no target of this name. */
 const Target *target_find(const char *name);
 
-/* Returns the bytes of an array or of a table of pointers, or -1 on overflow. */
+/* Returns the bytes of an array or of a table of pointers in the memory where it is, or -1 on
+ * overflow. */
 int64_t target_bytes(const Target *target, const Shape *shape);
+
+/* Memory spaces: S(n) of a layout is another memory than that of the device, which is S(0). On
+ * XLA:GPU, S(1) only chooses the allocator of the device's memory. */
+
+enum { DEVICE_MEMORY_SPACE = 0 };
+
+/* Returns the memory space that an array or a table of pointers is in: DEVICE_MEMORY_SPACE if it
+ * counts as memory of the device. */
+int64_t target_memory_space(const Target *target, const Shape *shape);
+
+/* Returns whether values of layouts with S(`space`) are in the device's memory. */
+bool target_is_device_space(const Target *target, int64_t space);
+
+/* Returns the alignment of values in the heap of a memory space. */
+int64_t target_space_alignment(const Target *target, int64_t space);
+
+/* Returns the bytes that an array or a table of pointers takes of the device's memory: without
+ * padding and granule (ShapeUtil::ByteSizeOf), and as the target's buffer assignment has them. The
+ * second is the same as the first where padding would overflow. */
+int64_t target_plain_device_bytes(const Target *target, const Shape *shape);
+int64_t target_device_bytes(const Target *target, const Shape *shape);
+
+/* Returns the name of the memory space S(`space`), such as `VMEM`; NULL if it has none. */
+const char *target_space_name(const Target *target, int64_t space);
 
 /* Returns the same array in the layout that needs the fewest bytes. Other dimensions may become the
  * two that are minor-most in memory; the remaining ones keep their order. Returns `shape` itself if

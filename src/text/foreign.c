@@ -118,6 +118,7 @@ static const char *by_first_words(Bytes bytes) {
       {"BufferAssignment:", "this is a buffer assignment" BESIDE("-buffer-assignment")},
       {"HloLiveRange (", "this is a list of live ranges" BESIDE("-live-range")},
       {"Total bytes", "this is a report of memory usage" BESIDE("-memory-usage-report")},
+      {"Memory Space: ", "this is a report of memory usage" BESIDE("-memory-usage-report")},
       {"digraph ", "this is a graph for dot, not HLO: " HOW_TO_DUMP},
       {"{ lambda ",
        "this is a jaxpr, not HLO: jax.jit(f).lower(…).as_text(dialect=\"hlo\") is HLO"},
@@ -142,6 +143,38 @@ static const char *by_first_words(Bytes bytes) {
   return NULL;
 }
 
+/* ---- errors of compilations that ran out of memory ---- */
+
+static bool contains(Bytes bytes, const char *word) {
+  for (size_t len = strlen(word); (size_t)(bytes.end - bytes.p) >= len; bytes.p++) {
+    const char *at = memchr(bytes.p, word[0], (size_t)(bytes.end - bytes.p) - len + 1);
+    if (!at) return false;
+    if (memcmp(at, word, len) == 0) return true;
+    bytes.p = at;
+  }
+  return false;
+}
+
+static bool has_readable_module(Bytes bytes) {
+  skip_blank(&bytes);
+  return begins_with(bytes, "HloModule ");
+}
+
+/* The error may come after what else a program wrote. */
+static const char *by_error(Bytes bytes) {
+  enum { MAX_LOOK = 1 << 20 };
+  if (bytes.end - bytes.p > MAX_LOOK) bytes.end = bytes.p + MAX_LOOK;
+  if (contains(bytes, "CompileTimeHbmOom") || contains(bytes, "Ran out of memory in memory space"))
+    return "this is the error of a program that is too large for a TPU, not HLO: with the compiler "
+           "options xla_dump_to=DIR and xla_dump_hlo_as_text=True the file whose name ends in "
+           "after_optimizations_before_buffer_assignment.txt is the one to take";
+  if (contains(bytes, "RESOURCE_EXHAUSTED"))
+    return "this is the error of a program that ran out of memory, not HLO: with "
+           "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text' the file whose name ends in "
+           "after_optimizations.txt is the one to take";
+  return NULL;
+}
+
 const char *foreign_format(const char *text, uint32_t length, uint32_t offset) {
   Bytes bytes = {text, text + length};
   const char *message = by_magic(bytes);
@@ -149,6 +182,10 @@ const char *foreign_format(const char *text, uint32_t length, uint32_t offset) {
   if (is_utf16(bytes)) return "this is UTF-16, which XLA does not read: store it as UTF-8";
   bool has_readable_fault = offset < length && text[offset] >= ' ';
   if (!has_readable_fault && is_proto(bytes)) return "this is a binary HLO proto: " HOW_TO_DUMP;
+  if (!has_readable_module(bytes)) {
+    message = by_error(bytes);
+    if (message) return message;
+  }
   if (is_mlir(bytes)) return "this is MLIR (StableHLO), not HLO: " HOW_TO_DUMP;
   return by_first_words(bytes);
 }

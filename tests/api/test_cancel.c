@@ -262,8 +262,9 @@ START_TEST(limits_are_checked) {
     rh_status status;
   } limits[] = {{0, 0, RH_OK},
                 {9, 0, RH_OK},
+                {RH_EFFORT_BY_SIZE, 0, RH_OK},
                 {10, 0, RH_ERR_USAGE},
-                {-1, 0, RH_ERR_USAGE},
+                {-2, 0, RH_ERR_USAGE},
                 {5, -1, RH_ERR_USAGE},
                 {5, -1e-300, RH_ERR_USAGE},
                 {5, 0.0 / 0.0, RH_ERR_USAGE}};

@@ -48,6 +48,10 @@ static int discard(void *context, const char *data, size_t length) {
   return 0;
 }
 
+static void ignore_way(void *context, const rh_way *way) {
+  (void)context, (void)way;
+}
+
 static void ignore_live(void *context, const rh_live_buffer *buffer) {
   (void)context, (void)buffer;
 }
@@ -203,6 +207,14 @@ static rh_status visit_live(rh_diags *diags) {
   return rh_visit_live(world.result, NULL, "heap", &options, ignore_live, NULL, diags);
 }
 
+static rh_status visit_ways(rh_diags *diags) {
+  rh_remat_options options = remat_options("path");
+  rh_remat_result missed = RH_REMAT_RESULT_INIT;
+  options.limit_bytes = 1 << 10;
+  return rh_visit_ways(world.scheduled, world.result, NULL, &options, &missed, ignore_way, NULL,
+                       diags);
+}
+
 static rh_status compare_sums(rh_diags *diags) {
   rh_sums sums = world.report->sums[RH_BY_OPCODE], none = {NULL, 0};
   return rh_compare_sums(sums, none, ignore_change, NULL, diags);
@@ -300,6 +312,7 @@ static const struct {
     {"rh_measure_memory", measure_memory, RH_OK},
     {"rh_measure_cost", measure_cost, RH_OK},
     {"rh_visit_live", visit_live, RH_OK},
+    {"rh_visit_ways", visit_ways, RH_OK},
     {"rh_report_make", report, RH_OK},
     {"rh_compare_sums", compare_sums, RH_OK},
     {"rh_memory_map_make", map, RH_OK},

@@ -316,6 +316,40 @@ class Folder(FolderTest):
             ],
         )
 
+    def test_stages_of_a_tpu(self):
+        """They are one module, also those whose names end in the names of passes."""
+        text = self.read("input.hlo")
+        stages = ("before_optimizations", "0007.passes.after_dce.before_cse",
+                  "after_optimizations_before_buffer_assignment", "after_optimizations",
+                  "after_optimizations_after_buffer_assignment", "after_codegen",
+                  "oom_intermediate_module")
+        self.path("tpu").mkdir()
+        for stage in stages:
+            self.write(f"tpu/module_0000.jit_f.v2.cl_1003.{stage}.txt".replace(
+                ".v2", "" if "passes" in stage else ".v2"), text)
+            self.write(f"tpu/module_0001.jit_g.cl_1003.{stage}.txt", text)
+        found = self.report("tpu", "--min-peak=0")
+        names = {os.path.basename(module["input"]): [stage["stage"] for stage in module["stages"]]
+                 for module in found}
+        self.assertEqual(names["module_0001.jit_g.cl_1003.after_optimizations.txt"], sorted(stages))
+        self.assertEqual(len(names["module_0000.jit_f.v2.cl_1003.after_optimizations.txt"]), 6)
+        self.assertEqual(len(names), 3)
+
+    def test_reports_beside_a_module(self):
+        """What XLA writes besides is answered by the name of the module's file."""
+        start = "dump/module_0000.jit_f.cl_1.after_optimizations"
+        for kind, text in (("memory-usage-report", "Memory Space: default (color=0)\n"),
+                           ("live-range", "HloLiveRange (max 3):\n"),
+                           ("buffer-assignment", "BufferAssignment:\n")):
+            path = self.write(f"{start}-{kind}.txt", text)
+            for module in "", "_before_buffer_assignment":
+                self.write(f"{start}{module}.txt", self.read("input.hlo"))
+                result = self.expect(3, "report", path)
+                self.assert_message(result, f"note: the module is in {start}{module}.txt")
+                self.path(f"{start}_before_buffer_assignment.txt").unlink(missing_ok=True)
+            self.path(f"{start}.txt").unlink()
+            self.assertNotIn("note: ", self.expect(3, "report", path).err)
+
     def test_folders_below(self):
         name = "module_0001.jit_step.cpu_after_optimizations.txt"
         for folder in ("host_0", "host_1", "steps/7", ".hidden", "module_0009.old.x"):
@@ -796,12 +830,22 @@ class Width(ReportTest):
         return max(len(line) for line in body.splitlines())
 
     def test_columns(self):
-        self.assertLessEqual(self.widest(), 80)
         for columns in (60, 100, 120):
             self.assertLessEqual(self.widest(COLUMNS=str(columns)), columns)
         self.assertGreater(self.widest(COLUMNS="200"), 80)
-        self.assertLessEqual(self.widest(COLUMNS="wide"), 80)
         self.expect(0, "report", SAMPLE, env={"COLUMNS": "1"})
+
+    def test_pipes_have_no_width(self):
+        """A name is there as it is, and a long one does not move the columns of others."""
+        name = "jit(step)/" + 40 * "block/" + "add"
+        text = self.read("input.hlo")
+        self.write("long.hlo", text.replace('op_name="jit(step)/jvp()/broadcast_in_dim"', f'op_name="{name}"'))
+        for env in None, {"COLUMNS": "wide"}:
+            out = self.expect(0, "report", "long.hlo", env=env).out
+            self.assertIn(name, out)
+            self.assertNotIn("..", out)
+            self.assertGreater(sum(len(line) < 200 for line in out.splitlines()), 20)
+        self.assertNotIn(name, self.expect(0, "report", "long.hlo", env={"COLUMNS": "80"}).out)
 
     def shown(self, columns, **env):
         env = {"TERM": "xterm", "NO_COLOR": "", **env}

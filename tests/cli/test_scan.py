@@ -79,5 +79,19 @@ class Scans(ToolTest):
                         self.assertGreaterEqual(loop["least_overhead"], loop["fast_overhead"])
 
 
+class DeepChains(ToolTest):
+    """What a stack stores may come through any number of tuples."""
+
+    def test_tuples(self):
+        text = (GOLDEN / "scan" / "by_two.hlo").read_text()
+        pairs = "".join(f"  p{i} = (f32[1024]) tuple({f'g{i - 1}' if i else 'sine'})\n"
+                        f"  g{i} = f32[1024] get-tuple-element(p{i}), index=0\n" for i in range(60000))
+        old = "  row = f32[1,1024] reshape(sine)"
+        self.assertIn(old, text)
+        name = self.write("deep.hlo", text.replace(old, pairs + "  row = f32[1,1024] reshape(g59999)"))
+        summary = self.json(name, "--algorithm=scan", "--effort=0", *ALL)
+        self.assertGreater(len(summary["scans"]), 0)
+
+
 if __name__ == "__main__":
     tool.main()

@@ -122,7 +122,7 @@ class Workdir:
 
 def run_tool(tool, arguments, workdir):
     env = {key: value for key, value in os.environ.items() if not key.endswith("_FLAGS")}
-    env.pop("COLUMNS", None)
+    env["COLUMNS"] = "80"
     return subprocess.run(
         [*WRAPPER, tool, *arguments],
         cwd=workdir.get(),

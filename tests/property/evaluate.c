@@ -122,6 +122,10 @@ static Value *constant(Run *run, InstId id) {
     run->is_known = false;
     return value;
   }
+  while (text.len && *text.data == '{') { /* an array of one element */
+    text.data++;
+    text.len--;
+  }
   memcpy(digits, text.data, text.len);
   if (is_integer(shape)) {
     value->elements[0] = wrap(shape, strtoll(digits, NULL, 10));
@@ -153,16 +157,19 @@ static int64_t combine(const Run *run, InstId id, const int64_t *args, uint32_t 
     case OPCODE_ADD: return (int64_t)(a + b);
     case OPCODE_SUBTRACT: return (int64_t)(a - b);
     case OPCODE_MULTIPLY: return (int64_t)(a * b);
-    case OPCODE_COPY: return args[0];
     case OPCODE_COMPARE:
       return compare_numbers(inst_attr_int(module, id, ATTR_DIRECTION, DIRECTION_LT), args[0],
                              args[1]);
     case OPCODE_SELECT: return args[0] ? args[1] : args[2];
+    case OPCODE_COPY:
     case OPCODE_CONVERT:
       if (is_number && is_integer(inst_shape(module, inst_operand(module, id, 0)))) return args[0];
       break;
     case OPCODE_NEGATE:
       if (is_number) return (int64_t)(0 - a);
+      break;
+    case OPCODE_DIVIDE:
+      if (is_number && args[1] > 0) return args[0] / args[1];
       break;
     case OPCODE_MAXIMUM:
       if (is_number) return args[0] > args[1] ? args[0] : args[1];
@@ -301,7 +308,10 @@ static Value *run_inst(Run *run, InstId id, Value *const *values, Value *const *
     }
     case OPCODE_GET_TUPLE_ELEMENT: return operands[0]->parts[inst->index];
     case OPCODE_COPY:
+      if (inst_is_converting_copy(module, id)) break;
+      return operands[0];
     case OPCODE_RESHAPE:
+    case OPCODE_OPT_BARRIER:
     case OPCODE_BITCAST: return operands[0]; /* all layouts are the default ones */
     case OPCODE_BROADCAST: return broadcast(run, id, operands[0]);
     case OPCODE_DYNAMIC_SLICE: return dynamic_slice(run, id, operands);
@@ -310,10 +320,10 @@ static Value *run_inst(Run *run, InstId id, Value *const *values, Value *const *
     case OPCODE_CALL:
     case OPCODE_FUSION: return run_comp(run, inst_callees(module, id)[0], operands);
     case OPCODE_CUSTOM_CALL: return custom_call(run, id, operands);
-    default:
-      run->is_known &= opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE) && inst->num_operands > 0;
-      return run->is_known ? elementwise(run, id, operands) : made_up(run, inst->shape, 0);
+    default: break;
   }
+  run->is_known &= opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE) && inst->num_operands > 0;
+  return run->is_known ? elementwise(run, id, operands) : made_up(run, inst->shape, 0);
 }
 
 static Value *run_comp(Run *run, CompId comp, Value *const *args) {

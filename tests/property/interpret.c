@@ -262,6 +262,8 @@ static uint32_t *evaluate(Interpreter *run, InstId id, uint32_t *const *parts,
     case OPCODE_TUPLE: return make_tuple(run, id, values);
     case OPCODE_GET_TUPLE_ELEMENT: return take_element(run, id, values[0]);
     case OPCODE_COPY:
+      if (inst_is_converting_copy(run->module, id)) return operation(run, id, values);
+      return (uint32_t *)values[0];
     case OPCODE_BITCAST:
     case OPCODE_OPT_BARRIER: return (uint32_t *)values[0];
     case OPCODE_COPY_DONE: {

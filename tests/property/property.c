@@ -118,11 +118,13 @@ rh_module *schedule_sample(const Sample *sample, const char *scheduler) {
 }
 
 void check_equivalent(const rh_module *before, const rh_module *after, rh_copies copies,
-                      const char *what, const Sample *sample) {
+                      bool any_rounding, const char *what, const Sample *sample) {
   rh_diags *diags = rh_diags_new();
   rh_settings settings = RH_SETTINGS_INIT;
   settings.copies = copies;
-  rh_status status = rh_verify(before, after, &settings, NULL, diags);
+  rh_verify_options options = RH_VERIFY_OPTIONS_INIT;
+  options.any_rounding = any_rounding;
+  rh_status status = rh_verify(before, after, &settings, &options, diags);
   ck_assert_msg(status == RH_OK, "%s: %s\n%s", what,
                 rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "no message",
                 sample_shown(sample));

@@ -53,7 +53,7 @@ rh_module *schedule_sample(const Sample *sample, const char *scheduler);
 
 /* Fails when rh_verify does not say that the two are equivalent. */
 void check_equivalent(const rh_module *before, const rh_module *after, rh_copies copies,
-                      const char *what, const Sample *sample);
+                      bool any_rounding, const char *what, const Sample *sample);
 
 /* A device whose link to the host is fast enough for some of the results. */
 rh_profile *make_profile_with_link(uint64_t *state);
@@ -61,8 +61,9 @@ rh_profile *make_profile_with_link(uint64_t *state);
 /* Something random that belongs to a seed, apart from the module. */
 uint64_t seed_state(uint64_t seed);
 
-/* Whether the properties of algorithms are to be checked for this one: REMAT_HLO_ALGORITHM names the
- * only one, if it names one; without it, all but those that need a solver, which takes long. What is drawn for a seed does not depend on it. */
+/* Whether the properties of algorithms are to be checked for this one: REMAT_HLO_ALGORITHM names
+ * the only one, if it names one; without it, all but those that need a solver, which takes long.
+ * What is drawn for a seed does not depend on it. */
 bool is_wanted_algorithm(const char *name);
 
 /* Runs a suite of one property over seeds: as many as REMAT_HLO_SEEDS says, else `num_seeds` (a

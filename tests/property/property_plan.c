@@ -117,7 +117,7 @@ static void check_damaged(const rh_module *scheduled, Text plan, uint64_t *state
   ck_assert_msg(status == RH_OK || (status == RH_ERR_INPUT && rh_diags_len(diags)),
                 "%s: status %d, %s\n%s\n%s", what, (int)status, first_message(diags), plan.data,
                 sample_shown(sample));
-  if (status == RH_OK) check_equivalent(scheduled, applied, RH_COPIES_AUTO, what, sample);
+  if (status == RH_OK) check_equivalent(scheduled, applied, RH_COPIES_AUTO, false, what, sample);
   rh_module_free(applied);
   rh_plan_free(parsed);
   rh_diags_free(diags);

@@ -213,7 +213,7 @@ static void check_remat(const Sample *sample, const Before *before,
     ck_assert_msg(counted(fresh, options, sample) == info.counted_bytes,
                   "%s: claims %" PRId64 " bytes, has %" PRId64 "\n%s", what, info.counted_bytes,
                   counted(fresh, options, sample), sample_shown(sample));
-    check_equivalent(scheduled, fresh, RH_COPIES_AUTO, what, sample);
+    check_equivalent(scheduled, fresh, RH_COPIES_AUTO, false, what, sample);
     bool is_true = counts_all(scheduled, options) && counts_all(fresh, options);
     rh_memory given = measure(scheduled, options, sample);
     if (is_true) check_bound(scheduled, &given, options, "the input", sample);

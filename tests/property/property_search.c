@@ -588,7 +588,7 @@ static void check_outcome(Setting *setting, Outcome wanted, const char *what,
                 "%s: it computes something else\n%s", what, sample_shown(sample));
   /* Reads that the input has may come to be others, which the engine judges. */
   rh_copies copies = sample->has_known_reads ? RH_COPIES_PENDING : RH_COPIES_AUTO;
-  check_equivalent(setting->scheduled, fresh, copies, what, sample);
+  check_equivalent(setting->scheduled, fresh, copies, false, what, sample);
   rh_module_free(fresh);
   free(text);
 }

@@ -128,7 +128,7 @@ def fault_of(named, row, same, reports):
         return ""
     if abs(predicted - assigned) > TOLERANCE * assigned:
         return "predicted wrongly"
-    if row["is_met"] and row["assigned_total_bytes"] > row["limit_bytes"]:
+    if row["is_met"] and row["limit_bytes"] and row["assigned_total_bytes"] > row["limit_bytes"]:
         return "said to be met, and is not"
     return ""
 

@@ -3,9 +3,13 @@
 
 import gzip
 import json
+import os
 import shutil
+import signal
 import subprocess
+import sys
 import threading
+import time
 import warnings
 from unittest import mock
 
@@ -14,7 +18,7 @@ from package import ROOT, SAMPLES, PackageTest
 
 import remat_hlo
 from remat_hlo import _library as lib
-from remat_hlo import _calibrate, _decide, _module, _options, _proto, _sizes
+from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _sizes
 
 GPT = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
 
@@ -107,10 +111,14 @@ class Rematerializing(PackageTest):
 
     def test_not_met(self):
         result = remat_hlo.load(GPT).remat("min")
-        self.assertEqual(result.limit_bytes, 0)
-        self.assertFalse(result.is_met)
+        self.assertEqual((result.limit_bytes, result.is_min, result.is_met), (0, True, True))
         self.assertLess(result.memory_after.peak_bytes, result.memory_before.peak_bytes)
-        self.assertIn("not met", repr(result))
+        self.assertIn(", min, ", repr(result))
+        self.assertIn("limit: min; ", result._repr_html_())
+        result = remat_hlo.load(GPT).remat("25MiB", effort=0)
+        self.assertEqual((result.is_met, result.hardly_helps), (False, False))
+        self.assertIn("limit 25.00 MiB, not met", repr(result))
+        self.assertIn(("effort", "5"), [(way.option, way.value) for way in result.may_help])
 
     def test_plan(self):
         """A plan gives the same text without a search, also from a file."""
@@ -207,6 +215,11 @@ class Showing(PackageTest):
 
 
 class Sizes(PackageTest):
+    def test_percents(self):
+        for share, text in ((-0.419, "-41.9 %"), (-0.0004, "+0.0 %"), (0.0004, "+0.0 %"), (0, "+0.0 %"),
+                            (-0.0006, "-0.1 %")):
+            self.assertEqual(_sizes.format_percent(share), text)
+
     def test_sizes(self):
         for text, size in (("12GiB", 12 << 30), ("800MB", 800_000_000), ("1.5KiB", 1536),
                            ("0.1KB", 100), (".5 MiB", 1 << 19), (7, 7), ("7", 7)):
@@ -286,21 +299,83 @@ class Deciding(PackageTest):
             self.assertEqual(decision.text is not None, outcome == _decide.CHANGED)
             self.assertEqual(decision.warnings, ())
 
-    def test_large_modules(self):
-        """They are decided sooner, unless an effort or an algorithm is asked for."""
-        def chosen(num_instructions=10001, **options):
+    def test_hardly(self):
+        """What hardly helps is left alone, with a line that says so and what may help."""
+        text = (ROOT / "tests" / "golden" / "hardly" / "input.hlo").read_text()
+        decision = self.decide(text, mem_limit="50%", min_peak=0)
+        report = decision.report
+        self.assertEqual((report.outcome, decision.text, report.is_met), (_decide.HARDLY, None, False))
+        self.assertRegex(str(report), r"left as it is: the result hardly helps: -[\d.]+ % of memory \(total\) "
+                         r"for \+[\d.]+ % of modelled time, total .* not met; may help: .*"
+                         r"remat_collectives=True")
+        decision = self.decide(text, mem_limit="min", min_peak=0)
+        self.assertEqual((decision.report.outcome, decision.report.is_met), (_decide.CHANGED, True))
+        self.assertNotIn("not met", str(decision.report))
+        self.assertIn("as low as was found", str(decision.report))
+
+    def test_effort(self):
+        """A search has the steps of the module's size, unless an effort or an algorithm is asked for."""
+        def chosen(**options):
             made = _options.Options.make(mem_limit="r50%", **options)
-            report = _decide.LiveReport("", "", "", "", num_instructions=num_instructions,
-                                        before=remat_hlo.load(GPT).memory())
+            report = _decide.LiveReport("", "", "", "", before=remat_hlo.load(GPT).memory())
             remat, _ = _decide.remat_options_for(made, report)
             return remat.algorithm, remat.effort
-        self.assertEqual(chosen(), (b"search", 1))
-        self.assertEqual(chosen(20001), (b"search", 0))
-        self.assertEqual(chosen(10000), (b"auto", 5))
-        self.assertEqual(chosen(algorithm="path"), (b"path", 1))
+        self.assertEqual(chosen(), (b"search", lib.EFFORT_BY_SIZE))
+        self.assertEqual(chosen(algorithm="path"), (b"path", lib.EFFORT_BY_SIZE))
+        self.assertEqual(chosen(algorithm="search", effort=3), (b"search", 3))
         self.assertEqual(chosen(effort=5), (b"auto", 5))
-        with mock.patch.object(_decide, "LARGE_EFFORTS", {1000: 1}):
-            self.assertEqual(self.decide().report.algorithm, "search")
+        self.assertEqual(self.decide().report.algorithm, "search")
+
+    def test_little_is_reducible(self):
+        """A module that has little to give is not searched, and only a budget of bytes is said not to be
+        met. What is little is asked of the figure that the budget counts."""
+        text = ("HloModule m, is_scheduled=true\n\nENTRY e {\n  p = f32[1048576] parameter(0)\n"
+                "  ROOT r = f32[1048576] add(p, p)\n}\n")
+        for options, is_met, line in (
+                ({"mem_limit": "80%"}, None, ""),
+                ({"mem_limit": "min"}, None, ""), ({"mem_limit": "min", "min_reducible": "0"}, None, ""),
+                ({"mem_limit": "4MiB"}, False, ", total 8.00 MiB (temporaries 0 B), limit 4.00 MiB not met")):
+            with mock.patch.object(_module.Module, "_rematerialize") as search:
+                report = self.decide(text, **options).report
+            search.assert_not_called()
+            self.assertEqual((report.outcome, report.is_met), (_decide.LITTLE, is_met))
+            self.assertEqual(str(report), f"m: left as it is: little is reducible{line}")
+        memory = remat_hlo.load(GPT, copies="inserted").memory()
+        reducible = memory.peak_bytes - memory.lower_bound_bytes
+        for counts in ("total", "temp"):
+            counted = memory.counted_bytes(counts)
+            for least, outcome in ((str(reducible + 1), _decide.LITTLE), (str(reducible), _decide.CHANGED),
+                                   (f"{100 * reducible / counted + 0.1:.3f}%", _decide.LITTLE),
+                                   (f"{100 * reducible / counted - 0.1:.3f}%", _decide.CHANGED)):
+                report = self.decide(min_reducible=least, limit_counts=counts, algorithm="path").report
+                self.assertEqual(report.outcome, outcome, (counts, least))
+        self.assertEqual(self.decide(min_reducible="99%", mem_limit=memory.peak_bytes - 1).report.outcome,
+                         _decide.CHANGED)
+        self.assertEqual(self.decide(min_reducible="99%", modes="recompute,narrow").report.outcome,
+                         _decide.CHANGED)
+
+    def test_below_the_bound(self):
+        """A budget that nothing can meet is answered by what `min` gives, and the line says so."""
+        below, least = self.decide(mem_limit="1%"), self.decide(mem_limit="min")
+        self.assertEqual(below.text, least.text)
+        self.assertTrue(below.report.is_below_bound)
+        self.assertFalse(below.report.is_met)
+        self.assertRegex(str(below.report), r"limit [0-9.]+ .iB not met: it is below the bound of "
+                         r"[0-9.]+ .iB, as low as was found, modelled")
+        self.assertFalse(least.report.is_below_bound)
+        self.assertRegex(str(least.report), r"\), as low as was found, modelled")
+
+    def test_line(self):
+        """A line has the figures that the limit is about."""
+        for counts, words in (("total", "total {} -> {} (temporaries {} -> {})"),
+                              ("temp+outputs", "temporaries and outputs {} -> {} (temporaries {} -> {})"),
+                              ("temp", "temporaries {} -> {}")):
+            report = self.decide(limit_counts=counts).report
+            figures = [one.counted_bytes(counts) for one in (report.before, report.after)]
+            figures += [report.before.temp_bytes, report.after.temp_bytes]
+            self.assertIn(f": {words}, limit {{}} met, modelled time".format(*map(
+                _sizes.format_bytes, [*figures[:words.count("{}")], report.limit_bytes])), str(report))
+            self.assertEqual(report.is_met, figures[1] <= report.limit_bytes)
 
     def test_repeats(self):
         """The same module and options give the same text, whatever the number of threads."""
@@ -365,6 +440,26 @@ class Deciding(PackageTest):
         text = _decide.add_counts("HloModule m, is_scheduled=true\n\nrest", 1, 8)
         self.assertEqual(text, "HloModule m, is_scheduled=true, num_partitions=8\n\nrest")
         self.assertEqual(_decide.add_counts(text, 1, 8), text)
+
+
+class Platforms(PackageTest):
+    def test_profiles(self):
+        """What JAX calls devices, and the profiles, which exist."""
+        for platform, kind, profile in (
+                ("tpu", "TPU v5 lite", "tpu-v5e"), ("tpu", "TPU v5", "tpu-v5p"), ("tpu", "TPU v6 lite", "tpu-v6e"),
+                ("tpu", "TPU7x", "tpu7x"), ("cuda", "NVIDIA H100 80GB HBM3", "h100-sxm"), ("cuda", "NVIDIA B200", "b200"),
+                ("cuda", "NVIDIA A100-SXM4-40GB", "a100-40g"), ("gpu", "NVIDIA A100-SXM4-80GB", "a100-80g")):
+            self.assertEqual(_plugins.profile_of(platform, kind), (profile, True))
+            self.assertGreater(_plugins.memory_of(profile), 0)
+        self.assertEqual(_plugins.profile_of("tpu", "TPU v9"), ("tpu-v5e", False))
+
+    def test_least(self):
+        """What a program as it was may come down to: on CPU what was predicted, elsewhere what XLA aims at."""
+        gib = 1 << 30
+        before = _module.Memory(70 * gib, 64 * gib, 4 * gib, 3 * gib, gib, 0, 70 * gib, 0, "")
+        self.assertEqual(_plugins.least_temp_bytes("cpu", before, "cpu"), 64 * gib)
+        self.assertEqual(_plugins.least_temp_bytes("tpu", before, "tpu-v5e"), int(9.75 * gib) - (128 << 20))
+        self.assertEqual(_plugins.least_temp_bytes("cuda", before, "h100-sxm"), int(0.95 * 58 * gib))
 
 
 class Calibrating(PackageTest):
@@ -583,6 +678,67 @@ class CommandLine(PackageTest):
         _, err = self.run_python("-c", "import remat_hlo", code=1,
                                  env={"REMAT_HLO_LIBRARY": "/nowhere/libremat_hlo.so"})
         self.assertIn("the C library cannot be loaded", err)
+
+
+class Faults(PackageTest):
+    """What goes wrong while the library runs reaches the caller."""
+
+    def test_what_a_write_raises(self):
+        module = remat_hlo.load(GPT)
+        with mock.patch.object(lib.ctypes, "string_at", side_effect=MemoryError("made for the test")):
+            with self.assertRaisesRegex(MemoryError, "made for the test"):
+                module.text()
+        self.assertEqual(module.text(), GPT.read_text())
+
+    def test_what_a_visit_raises(self):
+        module = remat_hlo.load(GPT)
+        after = remat_hlo.load(module.remat("80%", effort=0).text())
+        with mock.patch.object(_module, "Change", side_effect=ValueError("made for the test")):
+            with self.assertRaisesRegex(ValueError, "made for the test"):
+                module.difference(after)
+
+    def test_ctrl_c(self):
+        """It ends a search that would take minutes, in whichever function of the library that is."""
+        module = remat_hlo.load(GPT)
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        handler, start = signal.getsignal(signal.SIGINT), time.monotonic()
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                module.remat("min", algorithm="search", effort=9)
+        self.assertLess(time.monotonic() - start, 60)
+        self.assertIs(signal.getsignal(signal.SIGINT), handler)
+
+    def test_any_locale(self):
+        """Files are UTF-8 where the locale has ASCII."""
+        path = self.dir / "text"
+        program = ("import sys; from remat_hlo import _module; import locale; "
+                   "assert locale.getpreferredencoding(False).lower() not in ('utf-8', 'utf8'); "
+                   "_module.write_file(sys.argv[1], '\\u00e4\\u2192')")
+        env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0",
+               "PYTHONPATH": os.pathsep.join(sys.path)}
+        subprocess.run([sys.executable, "-c", program, str(path)], env=env, check=True)
+        self.assertEqual(path.read_text(encoding="utf-8"), "\u00e4\u2192")
+
+    def test_threads_write_one_file(self):
+        path, errors = self.dir / "text", []
+        texts = [str(number) * 100000 for number in range(8)]
+
+        def write(text):
+            try:
+                for _ in range(20):
+                    _module.write_file(path, text)
+            except OSError as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=write, args=(text,)) for text in texts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+        self.assertIn(path.read_text(), texts)
+        self.assertEqual([name.name for name in self.dir.iterdir()], ["text"])
 
 
 if __name__ == "__main__":

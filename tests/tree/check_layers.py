@@ -25,7 +25,7 @@ ROOMS = {
     LINT: ["ir", "ir/infer", FLOW],
     "schedule": ["ir", FLOW, MEMORY],
     REWRITE: ["ir", FLOW],
-    LEGALITY: ["ir", FLOW, MEMORY, LOOP, "schedule", REWRITE],
+    LEGALITY: ["ir", FLOW, MEMORY, COST, LOOP, "schedule", REWRITE],
     JOB: ["ir", FLOW, MEMORY, COST, RANGE, REWRITE, LEGALITY],
     SEARCH: ["ir", "ir/infer", FLOW, MEMORY, COST, "schedule", REWRITE, LEGALITY, JOB],
     EXACT: ["ir", FLOW, MEMORY, COST, REWRITE, LEGALITY, JOB, SEARCH],

@@ -53,6 +53,11 @@ static const struct {
      "ROOT r = " PAIR " tuple(a, b)\n", "{p:0 b:0} {a:0 p1:0}"},
     {"the parameter itself", ", input_output_alias={ {0}: (0, {}) }", "",
      "ROOT r = " PAIR " tuple(p, b)\n", ""},
+    {"contexts of an async-update", "", F,
+     "st = ((), (), (f32[8], f32[8])) async-start(), calls=f\n"
+     "x = ((f32[4]), f32[4], (f32[8], f32[8])) async-update(st, a), "
+     "output_to_operand_aliasing={{2,1}: (0, {2,1})}\n ROOT y = f32[4] async-done(x)\n",
+     "{st:5 x:6}"},
     /* loops and conditionals */
     {"a loop", "", F COND("f32[4]"), "ROOT x = f32[4] while(a), condition=cond, body=f\n",
      "{fa:0 a:0 q:0* cp:0* x:0*}"},

@@ -249,6 +249,46 @@ END_TEST
 
 /* ---- measuring ---- */
 
+/* A module of 1,000 bytes, of which 100 are parameters and outputs, and 600 cannot go. */
+static const struct {
+  rh_limit_counts counts;
+  int64_t limit_bytes, min_reducible_bytes;
+  rh_prospect prospect;
+} budget_cases[] = {
+    {RH_COUNT_TOTAL, 1000, 0, RH_PROSPECT_WITHIN},
+    {RH_COUNT_TOTAL, 1000, 401, RH_PROSPECT_WITHIN},
+    {RH_COUNT_TOTAL, 999, 400, RH_PROSPECT_OPEN},
+    {RH_COUNT_TOTAL, 999, 401, RH_PROSPECT_LITTLE},
+    {RH_COUNT_TOTAL, 600, 0, RH_PROSPECT_OPEN},
+    {RH_COUNT_TOTAL, 599, 0, RH_PROSPECT_BELOW},
+    {RH_COUNT_TOTAL, 0, 0, RH_PROSPECT_BELOW},
+    {RH_COUNT_TOTAL, 0, 401, RH_PROSPECT_LITTLE},
+    {RH_COUNT_TEMP, 900, 0, RH_PROSPECT_WITHIN},
+    {RH_COUNT_TEMP, 500, 400, RH_PROSPECT_OPEN},
+    {RH_COUNT_TEMP, 499, 400, RH_PROSPECT_BELOW},
+    {RH_COUNT_TEMP_OUTPUTS, 550, 0, RH_PROSPECT_OPEN},
+    {RH_COUNT_TEMP_OUTPUTS, 549, 0, RH_PROSPECT_BELOW},
+};
+
+START_TEST(budgets_are_weighed) {
+  rh_memory memory = RH_MEMORY_INIT;
+  memory.peak_bytes = memory.total_bytes = 1000;
+  memory.temp_bytes = 900;
+  memory.parameter_bytes = memory.output_bytes = 50;
+  memory.lower_bound_bytes = 600;
+  ck_assert_int_eq(rh_weigh_budget(&memory, budget_cases[_i].counts, budget_cases[_i].limit_bytes,
+                                   budget_cases[_i].min_reducible_bytes),
+                   budget_cases[_i].prospect);
+  /* Nothing above the bound is little, however little is asked for; no bound is below nothing. */
+  memory.lower_bound_bytes = 1000;
+  ck_assert_int_eq(rh_weigh_budget(&memory, RH_COUNT_TOTAL, 999, 0), RH_PROSPECT_LITTLE);
+  memory.lower_bound_bytes = 1001;
+  ck_assert_int_eq(rh_counted_bound_bytes(&memory, RH_COUNT_TOTAL), 1000);
+  memory.lower_bound_bytes = 50;
+  ck_assert_int_eq(rh_counted_bound_bytes(&memory, RH_COUNT_TEMP), 0);
+}
+END_TEST
+
 START_TEST(memory_is_measured) {
   rh_module *module = parse(SCHEDULED);
   rh_memory memory = RH_MEMORY_INIT;
@@ -266,6 +306,8 @@ START_TEST(memory_is_measured) {
   ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TEMP), PEAK_BYTES - 4);
   ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TEMP_OUTPUTS), PEAK_BYTES);
   ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TOTAL), PEAK_BYTES + 4);
+  ck_assert_int_eq(rh_counted_bound_bytes(&memory, RH_COUNT_TEMP), 12 * 1024);
+  ck_assert_int_eq(rh_counted_bound_bytes(&memory, RH_COUNT_TOTAL), 12 * 1024 + 8);
 
   rh_diags *diags = rh_diags_new();
   ck_assert_int_eq(rh_measure_memory(module, NULL, "heep", &memory, diags), RH_ERR_USAGE);
@@ -894,6 +936,7 @@ END_TEST
 
 static TCase *measure_case(void) {
   TCase *tc = tcase_create("measure");
+  tcase_add_loop_test(tc, budgets_are_weighed, 0, sizeof budget_cases / sizeof *budget_cases);
   tcase_add_test(tc, memory_is_measured);
   tcase_add_test(tc, what_lives_at_the_peak_is_listed);
   tcase_add_test(tc, cost_is_measured);

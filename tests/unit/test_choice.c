@@ -45,7 +45,7 @@ static ScanValues values_for(const Row *row, bool is_kept[NUM_VALUES], Arena *ou
                        .is_read = strchr(row->read, letters[i]),
                        .must_store = strchr(row->whole, letters[i]),
                        .may_store = true,
-                       .verdict = i == 0 ? KEEP_PARAMETER : KEEP_NONE,
+                       .verdict = i == 0 ? KEEP_STATE : KEEP_NONE,
                        .bytes = values_of[i].bytes,
                        .seconds = values_of[i].seconds};
     if (strchr(row->not, letters[i])) value.verdict = KEEP_SIDE_EFFECT;

@@ -157,6 +157,7 @@ static const CostCase cases[] = {
      {0, 0, 0}},
     /* bytes only */
     UNARY("copy", 0, 0),
+    {"", P "ROOT x = bf16[4,5] copy(p)\n", {20, 0, 120}}, /* it converts */
     {"", P "ROOT x = f32[20] reshape(p)\n", {0, 0, 160}},
     {"", P "ROOT x = f32[3,4,5] broadcast(p), dimensions={1,2}\n", {0, 0, 320}},
     {"", P "s = f32[] parameter(1)\n ROOT x = f32[6,5] pad(p, s), padding=1_1x0_0\n", {0, 0, 204}},

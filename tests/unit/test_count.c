@@ -22,6 +22,9 @@ static const struct {
     {"remainder", "u32[]", "0", "1", "5", "LT", "idx = u32[] remainder(i, three)", "0 1 2 0 1"},
     {"converted", "s32[]", "0", "1", "3", "LT",
      "wide = s64[] convert(i)\n idx = s64[] negate(wide)", "0 -1 -2"},
+    {"converted by a copy", "s32[]", "0", "1", "3", "LT",
+     "wide = s64[] copy(i)\n idx = s64[] negate(wide)", "0 -1 -2"},
+    {"cut by a copy", "s32[]", "126", "1", "129", "LT", "idx = s8[] copy(i)", "unknown"},
     {"from what is not known", "s32[]", "0", "1", "4", "LT", "idx = s32[] add(i, other)",
      "unknown"},
 };

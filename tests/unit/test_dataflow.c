@@ -12,6 +12,10 @@
   "body { bp = " PAIR " parameter(0)\n" GTE("b0", "bp", "0") GTE("b1", "bp", "1") result "}\n"
 #define GROUPS "replica_groups={{0,1}}"
 
+#define BOUND_LATER                                        \
+  "st = ((), (), (f32[8])) async-start(), calls=f\n"       \
+  "x = ((f32[4]), f32[4], (f32[8])) async-update(st, p), " \
+  "output_to_operand_aliasing={{2,0}: (0, {2,0})}\n y = f32[4] async-done(x)\n"
 #define BEFORE_X                                                                 \
   "p = f32[4] parameter(0)\n q0 = f32[4] parameter(1)\n s = f32[] constant(0)\n" \
   "i = s32[] constant(0)\n u = " PAIR " tuple(p, q0)\n same = " PAIR             \
@@ -34,6 +38,21 @@ static const struct {
     {F, "x = f32[4] fusion(p), kind=kLoop, output_to_operand_aliasing={{}: (0, {})}, calls=f\n",
      "x", "x:0"},
     {SUM, "x = f32[4] all-reduce-start(p), " GROUPS ", to_apply=sum\n", "x", "x:0"},
+    /* operands that come after the start */
+    {F, BOUND_LATER, "st", "st:0 st:1 st:2 st:3 st:4"},
+    {F, BOUND_LATER, "x", "x:0 x:1 p:0 fa:0 x:4 x:5"},
+    {F, BOUND_LATER, "y", "fa:0"},
+    {F, BOUND_LATER, "q", "p:0"},
+    {"g { ga = f32[4] parameter(0)\n gb = f32[4] parameter(1)\n ROOT gr = f32[4] add(ga, gb) }\n",
+     "st = ((f32[4]), (), u32[]) async-start(p), calls=g\n"
+     "up = ((f32[4]), (), u32[]) async-update(st)\n"
+     "x = ((f32[4], f32[4]), f32[4], u32[]) async-update(up, q0)\n y = f32[4] async-done(x)\n",
+     "x", "x:0 x:1 p:0 q0:0 gr:0 x:5"},
+    {"g { ga = f32[4] parameter(0)\n gb = f32[4] parameter(1)\n ROOT gr = f32[4] add(ga, gb) }\n",
+     "st = ((f32[4]), (), u32[]) async-start(p), calls=g\n"
+     "up = ((f32[4]), (), u32[]) async-update(st)\n"
+     "x = ((f32[4], f32[4]), f32[4], u32[]) async-update(up, q0)\n y = f32[4] async-done(x)\n",
+     "gb", "q0:0"},
     /* some hand on */
     {"", "x = f32[2,2] bitcast(p)\n", "x", "p:0"},
     {"", "x = f32[4] get-tuple-element(u), index=1\n", "x", "q0:0"},

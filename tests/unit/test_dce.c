@@ -178,6 +178,15 @@ static const struct {
      "g = f32[] get-tuple-element(f), index=0\n ROOT r = f32[] abs(g)\n",
      "f2{q0#0 u(q0) v(q0,q0) ROOT t(u,v)} e{a#0 f(a) g(f)#0 ROOT r(g)}"},
     {"a fusion in a fusion",
+     "in { p0 = f32[4] parameter(0)\n x = f32[4] maximum(p0, p0)\n y = f32[4] minimum(p0, p0)\n"
+     "ROOT xy = (f32[4], f32[4]) tuple(x, y) }\n"
+     "outer { o0 = f32[4] parameter(0)\n n = (f32[4], f32[4]) fusion(o0), kind=kLoop, calls=in\n"
+     "n0 = f32[4] get-tuple-element(n), index=0\n n1 = f32[4] get-tuple-element(n), index=1\n"
+     "ROOT t = (f32[4], f32[4]) tuple(n0, n1) }\n",
+     "a = f32[4] parameter(0)\n f = (f32[4], f32[4]) fusion(a), kind=kLoop, calls=outer\n" GTE(
+         "g", "1", "") "ROOT r = f32[4] abs(g)\n",
+     "in{p0#0 ROOT y(p0,p0)} outer{o0#0 ROOT n(o0)} e{a#0 f(a) ROOT r(f)}"},
+    {"a fusion whose inner fusion may add up, and round otherwise in a smaller one",
      "in { p0 = f32[4] parameter(0)\n x = f32[4] abs(p0)\n y = f32[4] sine(p0)\n"
      "ROOT xy = (f32[4], f32[4]) tuple(x, y) }\n"
      "outer { o0 = f32[4] parameter(0)\n n = (f32[4], f32[4]) fusion(o0), kind=kLoop, calls=in\n"
@@ -185,7 +194,8 @@ static const struct {
      "ROOT t = (f32[4], f32[4]) tuple(n0, n1) }\n",
      "a = f32[4] parameter(0)\n f = (f32[4], f32[4]) fusion(a), kind=kLoop, calls=outer\n" GTE(
          "g", "1", "") "ROOT r = f32[4] abs(g)\n",
-     "in{p0#0 ROOT y(p0)} outer{o0#0 ROOT n(o0)} e{a#0 f(a) ROOT r(f)}"},
+     "in{p0#0 x(p0) y(p0) ROOT xy(x,y)} outer{o0#0 n(o0) n0(n)#0 n1(n)#1 ROOT t(n0,n1)} e{a#0 "
+     "f(a) g(f)#1 ROOT r(g)}"},
 };
 
 static void run_dce(Fixture *fixture, Schedule *schedule) {

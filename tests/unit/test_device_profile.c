@@ -18,7 +18,8 @@ static char *read_profile(const char *name, size_t *length) {
 }
 
 static const char *const shipped[] = {
-    "a100-40g", "a100-80g", "b200", "cpu", "h100-sxm", "h200", "mi300x", "tpu-v5e", "tpu-v5p",
+    "a100-40g", "a100-80g", "b200",    "cpu",     "h100-sxm", "h200",
+    "mi300x",   "tpu-v5e",  "tpu-v5p", "tpu-v6e", "tpu7x",
 };
 
 START_TEST(shipped_profile_is_whole) {

@@ -49,6 +49,7 @@ static const struct {
     {KEEP_COPY, 0, "", "m = f32[2,2]{0,1} bitcast(p)\n x = f32[2,2]{0,1} copy(m)\n"},
     {KEEP_NONE, 0, "", "m = f32[2,2]{0,1} bitcast(p)\n x = f32[2,2]{1,0} copy(m)\n"},
     {KEEP_NONE, 0, "", "x = f32[4]{0:S(5)} copy(p)\n"},
+    {KEEP_NONE, 0, "", "x = bf16[4] copy(p)\n"},
     {KEEP_NONE, 0, "", "x = f32[4]{0:T(8)} copy(p)\n"},
     /* side effects of the instruction itself or of its callee */
     {KEEP_SIDE_EFFECT, 0, "", "x = f32[4] rng(s, s), distribution=rng_uniform\n"},

@@ -84,6 +84,13 @@ static const char *const right[] = {
     "channel_id=1",
     "x = f32[8] custom-call(p), custom_call_target=\"c\", output_to_operand_aliasing={{}: (0, {})}",
     "x = f32[8] fusion(p), kind=kLoop, calls=vneg",
+    /* what XLA:TPU does */
+    "y = bf16[8]{0:T(1024)} copy(p)\n x = f32[8]{0:T(1024)} add(y, p)",
+    "y = bf16[8]{0:T(1024)} copy(p)\n x = bf16[9]{0:T(1024)} pad(y, z), padding=0_1",
+    "y = bf16[8]{0:T(1024)} copy(p)\n x = f32[8]{0:T(1024)} reverse(y), dimensions={0}",
+    "x = bf16[8,1]{1,0:T(8,128)(2,1)} broadcast(p), dimensions={0}",
+    "x = f32[8] all-reduce(p), to_apply=add, channel_id=1, use_global_device_ids=true, "
+    "replica_groups=mesh['a'=2] {'a'}",
     "x = f32[2,2,2] bitcast(p)",
     "x = f32[8] negate(p), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}",
     "x = f32[8] negate(p), sharding={devices=[2,1,2]<=[4] last_tile_dims={manual, replicated}}",
@@ -221,6 +228,10 @@ static const Case wrong[] = {
      "not two for each of 2 operands"},
     {NULL, "x = f32[8] select-and-scatter(p, p, z), window={size=1}, select=less, scatter=neg",
      "called-computation", "takes 1 parameters"},
+    /* api-version */
+    {NULL,
+     "x = f32[8] custom-call(p), custom_call_target=\"c\", api_version=API_VERSION_UNSPECIFIED",
+     "api-version", "its parser refuses it"},
     /* composite-call */
     {NULL, "x = f32[8] call(p), to_apply=vneg, is_composite=true", "composite-call",
      "expected a composite.name"},
@@ -587,6 +598,21 @@ START_TEST(what_is_wrong_is_found) {
 }
 END_TEST
 
+/* What XLA:TPU has extracted for the SparseCore has the header of the whole module. */
+START_TEST(extracted_modules_keep_their_header) {
+  static const char *const headers[] = {
+      "HloModule extracted, entry_computation_layout={(f32[3])->f32[3]}\n",
+      "HloModule other, entry_computation_layout={(f32[3])->f32[3]}\n"};
+  for (size_t i = 0; i < 2; i++) {
+    Found found = lint_text(
+        headers[i], "x = f32[8]{0:T(1024)} negate(p), metadata={op_name=\"a\" stack_frame_id=3}",
+        NULL);
+    ck_assert_msg((found.count == 0) == (i == 0), "%s: %d", headers[i], (int)found.count);
+    found_free(&found);
+  }
+}
+END_TEST
+
 START_TEST(each_rule_has_a_case) {
   const rh_entry *entry;
   for (size_t i = 0; (entry = rh_list(RH_LINT_RULES, i)); i++) {
@@ -703,6 +729,7 @@ int main(void) {
   TCase *tc = tcase_create("lint");
   tcase_add_loop_test(tc, what_is_right_has_no_finding, 0, sizeof right / sizeof *right);
   tcase_add_loop_test(tc, what_is_wrong_is_found, 0, sizeof wrong / sizeof *wrong);
+  tcase_add_test(tc, extracted_modules_keep_their_header);
   tcase_add_test(tc, each_rule_has_a_case);
   tcase_add_test(tc, places_are_those_of_the_text);
   tcase_add_test(tc, implied_instructions_have_a_place);

@@ -25,6 +25,7 @@ static const char *const consistent[] = {
     "x = s32[] get-tuple-element(q), index=1",
     "x = f32[2] negate(q#0)",
     "x = (f32[2], s32[]) copy(q)",
+    "x = bf16[2]{0:T(256)} copy(p)", /* as XLA:TPU writes a convert that changes the layout */
     "x = (f32[2], s32[]) opt-barrier(q)",
     "x = f32[2] call(p), to_apply=neg",
     "x = f32[2] call(p, p), to_apply=add",
@@ -72,6 +73,8 @@ static const struct {
     {"x = f32[2] get-tuple-element(q), index=1", "differs from the element's"},
     {"x = f32[2] copy(q)", "differs from its operand's"},
     {"x = f32[3] copy(p)", "differs from its operand's"},
+    {"x = bf16[3] copy(p)", "differs from its operand's"},
+    {"x = (bf16[2], s32[]) copy(q)", "differs from its operand's"},
     {"x = f32[] opt-barrier(p)", "differs from its operand's"},
     {"x = (f32[2]) bitcast(p)", "between arrays"},
     {"x = f32[2] bitcast(q)", "between arrays"},

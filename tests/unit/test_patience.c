@@ -85,6 +85,10 @@ static const struct {
     {5, 1000000, 20, 1400000000},
     {9, 1000000, 20, 8570240000},
     {9, UINT32_MAX, 1000000, UINT64_C(481036337040000000)},
+    {RH_EFFORT_BY_SIZE, 1, 20, 1155000}, /* those of effort 1 for 1,500 instructions: 11 bits */
+    {RH_EFFORT_BY_SIZE, 9000, 20, 8820000},
+    {RH_EFFORT_BY_SIZE, 20000, 20, 7840000},     /* four fifths of those for 10,000 instructions */
+    {RH_EFFORT_BY_SIZE, 1000000, 20, 400000000}, /* those of effort 0 */
 };
 
 START_TEST(efforts_give_steps) {

@@ -107,6 +107,10 @@ static const struct {
      "st = (f32[4], u32[], token[]) recv(tok), channel_id=1\n"
      "x = (f32[4], token[]) recv-done(st), channel_id=1\n",
      "x:0 st:1 x:2"},
+    {F,
+     "st = ((), (), u32[]) async-start(), calls=f\n"
+     "x = ((f32[4]), f32[4], u32[]) async-update(st, p)\n y = f32[4] async-done(x)\n",
+     "x:0 x:1 p:0 x:3 x:4"},
     {F, "x = ((f32[4]), f32[4], u32[]) call-start(p), to_apply=f\n", "x:0 x:1 p:0 x:3 x:4"},
     {PAIR_F, "x = ((" PAIR_TYPE "), " PAIR_TYPE ", u32[]) call-start(u), to_apply=pf\n",
      "x:0 x:1 u:0 p:0 q0:0 x:5 x:6 x:7 x:8"},

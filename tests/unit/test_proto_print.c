@@ -54,6 +54,75 @@ START_TEST(parses) {
 }
 END_TEST
 
+/* The bytes as field 1 of a message that has another field, too. */
+static Bytes wrapped(Bytes data) {
+  Bytes outer = {.data = arena_alloc(arena, data.len + 16)};
+  outer.data[outer.len++] = 0x0a;
+  for (size_t left = data.len; left; left >>= 7)
+    outer.data[outer.len++] = (uint8_t)((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
+  memcpy(outer.data + outer.len, data.data, data.len);
+  outer.len += data.len;
+  memcpy(outer.data + outer.len, "\x1a\x00", 2);
+  outer.len += 2;
+  return outer;
+}
+
+START_TEST(prints_what_dumps_wrap) {
+  Bytes shape = text_shape(F32, NULL, 0, arena);
+  InstText inst = text_inst("p", "parameter", shape);
+  Bytes data = text_module(&inst, 1, arena);
+  TextModule *module = remat_hlo_text__module__unpack(NULL, data.len, data.data);
+  module->entry_computation_name = (Bytes){.len = 1, .data = (uint8_t *)strdup("e")};
+  Bytes named = message_write(&module->base, arena);
+  remat_hlo_text__module__free_unpacked(module, NULL);
+  TextBuffer plain, text;
+  ck_assert_int_eq(print(named, &plain), RH_OK);
+  Bytes proto = wrapped(named);
+  for (int level = 0; level < 2; level++) { /* HloProto, HloSnapshot */
+    ck_assert_int_eq(print(proto, &text), RH_OK);
+    ck_assert_str_eq(text_c_string(&text), text_c_string(&plain));
+    proto = wrapped(proto);
+  }
+  ck_assert_int_eq(print(proto, &text), RH_ERR_INPUT);
+}
+END_TEST
+
+/* The sharding that JAX gives to the arguments of a program for one device. */
+START_TEST(prints_shardings_on_no_mesh) {
+  static const struct {
+    size_t rank;
+    const char *printed;
+  } cases[] = {{0, "sharding={mesh[], replicated}"}, {2, "sharding={mesh[], [{}, {}]}"}};
+  RematHloText__NamedSharding__Dimension dim = REMAT_HLO_TEXT__NAMED_SHARDING__DIMENSION__INIT;
+  RematHloText__NamedSharding__Dimension *dims[] = {&dim, &dim};
+  RematHloText__NamedSharding named = REMAT_HLO_TEXT__NAMED_SHARDING__INIT;
+  RematHloText__Sharding sharding = REMAT_HLO_TEXT__SHARDING__INIT;
+  InstText inst = text_inst("p", "parameter", text_shape(F32, (int64_t[]){1, 1}, 2, arena));
+  inst.of_sharding_case = REMAT_HLO_TEXT__INSTRUCTION__OF_SHARDING_SHARDING;
+  sharding.named = &named;
+  named.dimensions = dims;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    TextBuffer text;
+    named.n_dimensions = cases[i].rank;
+    dim.is_closed = true;
+    inst.sharding = message_write(&sharding.base, arena);
+    ck_assert_int_eq(print(text_module(&inst, 1, arena), &text), RH_OK);
+    ck_assert_msg(strstr(text_c_string(&text), cases[i].printed), "%s", text_c_string(&text));
+  }
+  dim.is_closed = false;
+  inst.sharding = message_write(&sharding.base, arena);
+  expect_refused(text_module(&inst, 1, arena), RH_CODE_NO_TEXT, "mesh");
+  dim.is_closed = true;
+  named.mesh = text_bytes("x");
+  inst.sharding = message_write(&sharding.base, arena);
+  expect_refused(text_module(&inst, 1, arena), RH_CODE_NO_TEXT, "mesh");
+  named.mesh = (Bytes){0};
+  sharding.type = 4; /* manual */
+  inst.sharding = message_write(&sharding.base, arena);
+  expect_refused(text_module(&inst, 1, arena), RH_CODE_NO_TEXT, "more than its type");
+}
+END_TEST
+
 static int refuse_to_write(void *context, const char *data, size_t length) {
   (void)context, (void)data, (void)length;
   return 1;
@@ -249,6 +318,8 @@ int main(void) {
   tcase_add_checked_fixture(tc, set_up, tear_down);
   tcase_add_test(tc, prints_a_module);
   tcase_add_test(tc, parses);
+  tcase_add_test(tc, prints_what_dumps_wrap);
+  tcase_add_test(tc, prints_shardings_on_no_mesh);
   tcase_add_test(tc, reports_failed_writes);
   tcase_add_loop_test(tc, prints_literals, 0, sizeof literal_cases / sizeof *literal_cases);
   tcase_add_test(tc, prints_in_the_order_of_the_dimensions);

@@ -83,6 +83,11 @@ static const struct {
      {{" s = f32[6,4]{1,0} get-tuple-element(f), index=2\n",
        " sc = f32[6,4]{1,0} get-tuple-element(f), index=2\n s = f32[6,4]{1,0} copy(sc)\n"}},
      "f#2 written at 0 1 2 3 4 5, b reads 5 4 3 2 1 0; b#4 written at 5 4 3 2 1 0 whole"},
+    {"through copies that convert",
+     {{" s = f32[6,4]{1,0} get-tuple-element(f), index=2\n",
+       " sc = f32[6,4]{1,0} get-tuple-element(f), index=2\n sb = bf16[6,4]{1,0} copy(sc)\n"
+       " s = f32[6,4]{1,0} copy(sb)\n"}},
+     "f#2 written at 0 1 2 3 4 5 whole; b#4 written at 5 4 3 2 1 0 whole"},
 };
 
 static void add_list(Arena *out, const char **text, const int64_t *list, int64_t count) {

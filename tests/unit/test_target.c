@@ -10,7 +10,7 @@ static const struct {
   const char *shape;
   int64_t cpu, tpu;
 } sizes[] = {
-    {"f32[4,4]{1,0}", 64, 64}, /* no tiles: nothing is known to be padded */
+    {"f32[4,4]{1,0}", 64, 512}, /* no tiles: only the granule is known */
     {"f32[4,4]{1,0:T(8,128)}", 64, 4096},
     {"f32[4,4]{0,1:T(8,128)}", 64, 4096},
     {"f32[9,200]{1,0:T(8,128)}", 7200, 16 * 256 * 4},
@@ -20,12 +20,13 @@ static const struct {
     {"f32[200]{0:T(256)}", 800, 1024},
     {"f32[200]{0:T(8,128)}", 800, 8192}, /* a tile of more dimensions */
     {"f32[]{:T(128)}", 4, 512},
-    {"s4[3,5]{1,0:T(2,4)E(4)}", 8, 16},
+    {"s4[3,5]{1,0:T(2,4)E(4)}", 8, 512},
     {"f32[0,5]{1,0:T(8,128)}", 0, 0},
-    {"f32[4,4]{1,0:T(8,*)}", 64, 64},
-    {"f32[<=4,4]{1,0}", 64 + 8, 64},
+    {"f32[4,4]{1,0:T(8,*)}", 64, 512},
+    {"f32[<=4,4]{1,0}", 64 + 8, 512},
     {"f32[3037000499,400]{1,0:T(4294967296,4294967296)}", 3037000499 * 1600, -1},
-    {"(f32[2]{0:T(128)}, s32[])", 16, 16}, /* the table of pointers */
+    {"(f32[2]{0:T(128)}, s32[])", 16, 512}, /* the table of pointers */
+    {"s32[]{:S(2)}", 4, 4},                 /* another memory has no granule */
 };
 
 START_TEST(bytes_match_table) {
@@ -35,6 +36,31 @@ START_TEST(bytes_match_table) {
   const Shape *shape = inst_shape(fixture.module, find_inst(fixture.module, "p"));
   ck_assert_int_eq(target_bytes(target_find("cpu"), shape), sizes[_i].cpu);
   ck_assert_int_eq(target_bytes(target_find("tpu"), shape), sizes[_i].tpu);
+  fixture_free(&fixture);
+}
+END_TEST
+
+static const struct {
+  const char *shape;
+  int64_t cpu, gpu, tpu, plain_on_tpu;
+} device_sizes[] = {
+    {"f32[9,200]{1,0:T(8,128)}", 7200, 7200, 16 * 256 * 4, 7200},
+    {"f32[9,200]{1,0:T(8,128)S(1)}", 7200, 7200, 0, 0}, /* VMEM; a GPU's S(1) is its own memory */
+    {"s32[]{:T(128)S(6)}", 4, 4, 0, 0},
+    {"f32[16]{0:S(5)}", 0, 0, 0, 0}, /* the host's everywhere */
+    {"(f32[2]{0:T(128)S(1)})", 8, 8, 512, 8},
+};
+
+START_TEST(device_bytes_match_table) {
+  Fixture fixture = {.out = arena_new(NULL), .scratch = arena_new(NULL)};
+  fixture.module = parse_or_fail(arena_printf(
+      fixture.out, "HloModule m\nENTRY e { p = %s parameter(0) }\n", device_sizes[_i].shape));
+  const Shape *shape = inst_shape(fixture.module, find_inst(fixture.module, "p"));
+  ck_assert_int_eq(target_device_bytes(target_find("cpu"), shape), device_sizes[_i].cpu);
+  ck_assert_int_eq(target_device_bytes(target_find("gpu"), shape), device_sizes[_i].gpu);
+  ck_assert_int_eq(target_device_bytes(target_find("tpu"), shape), device_sizes[_i].tpu);
+  ck_assert_int_eq(target_plain_device_bytes(target_find("tpu"), shape),
+                   device_sizes[_i].plain_on_tpu);
   fixture_free(&fixture);
 }
 END_TEST
@@ -192,6 +218,7 @@ int main(void) {
   Suite *suite = suite_create("target");
   TCase *tc = tcase_create("target");
   tcase_add_loop_test(tc, bytes_match_table, 0, sizeof sizes / sizeof *sizes);
+  tcase_add_loop_test(tc, device_bytes_match_table, 0, sizeof device_sizes / sizeof *device_sizes);
   tcase_add_loop_test(tc, compact_shape_matches_table, 0, sizeof compact / sizeof *compact);
   tcase_add_loop_test(tc, sharing_matches_table, 0, sizeof rows / sizeof *rows);
   tcase_add_test(tc, backend_has_its_say);

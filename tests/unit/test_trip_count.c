@@ -65,6 +65,8 @@ static const Loop loops[] = {
     {.init = CONSTANT("k", "-3") "i = s32[] copy(k)\n", .trips = 13},
     {.init = "k = s8[] constant(4)\n i = s32[] convert(k)\n", .trips = 6},
     {.init = "k = f32[] constant(4)\n i = s32[] convert(k)\n", .trips = -1},
+    {.init = "k = s8[] constant(4)\n i = s32[] copy(k)\n", .trips = 6},
+    {.init = CONSTANT("k", "260") "b = s8[] copy(k)\n i = s32[] convert(b)\n", .trips = -1},
     {.init = "k = s32[1] constant({4})\n i = s32[] reshape(k)\n", .trips = 6},
     {.init = "k = s32[1,1] constant({ {4} })\n i = s32[] bitcast(k)\n", .trips = 6},
     {.init = CONSTANT("k", "4") "b = s32[1] broadcast(k), dimensions={}\n i = s32[] reshape(b)\n",

@@ -17,6 +17,10 @@
 #define LEAVE(of) "leave = (f32[4]{0:S(5)}, f32[4], u32[]) copy-start(" of ")\n"
 #define ENTER(of) "enter = (f32[4], f32[4]{0:S(5)}, u32[]) copy-start(" of ")\n"
 #define TWICE "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n ROOT r = f32[4] add(a, b)\n"
+#define ROUNDED "c = bf16[4] copy(p)\n d = f32[4] copy(c)\n ROOT r = f32[4] negate(d)\n"
+#define ROUNDED_TWICE                                                            \
+  "c = bf16[4] copy(p)\n c.remat = bf16[4] copy(p)\n d = f32[4] copy(c.remat)\n" \
+  "ROOT r = f32[4] negate(d)\n"
 #define EFFECT(name, of)               \
   name " = f32[4] custom-call(" of     \
        "), custom_call_target=\"t\", " \
@@ -200,7 +204,11 @@ static const struct {
        "control-predecessors={b}\n ROOT r = f32[4] add(a.remat, b)\n"),
      NULL},
 
+    {"a copy that converts, computed twice", M("", ROUNDED), M("", ROUNDED_TWICE), NULL},
+
     /* differences that do */
+    {"a copy that converts, left out", M("", ROUNDED), M("", "ROOT r = f32[4] negate(p)\n"),
+     "the results differ"},
     {"what is read before it has been copied", M("", TWICE),
      M("",
        "a = f32[4] sine(p)\n" LEAVE("a") "b = f32[4] cosine(a)\n"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/cost/elementary.h"
 #include "ir/vec.h"
 
 /* ---- what a module's time consists of ---- */
@@ -102,18 +103,18 @@ static void scale_rates(double rates[NUM_TYPES], double factor) {
 
 static DeviceProfile scaled(const DeviceProfile *profile, const double logs[NUM_FIGURES]) {
   DeviceProfile made = *profile;
-  made.memory_bandwidth *= exp(logs[FIGURE_BANDWIDTH]);
-  scale_rates(made.flops, exp(logs[FIGURE_FLOPS]));
-  scale_rates(made.vector_flops, exp(logs[FIGURE_VECTOR_FLOPS]));
-  made.transcendentals *= exp(logs[FIGURE_TRANSCENDENTALS]);
+  made.memory_bandwidth *= steady_exp(logs[FIGURE_BANDWIDTH]);
+  scale_rates(made.flops, steady_exp(logs[FIGURE_FLOPS]));
+  scale_rates(made.vector_flops, steady_exp(logs[FIGURE_VECTOR_FLOPS]));
+  made.transcendentals *= steady_exp(logs[FIGURE_TRANSCENDENTALS]);
   if (made.kernel_seconds <= 0) made.kernel_seconds = KERNEL_SECONDS;
-  made.kernel_seconds *= exp(logs[FIGURE_KERNEL]);
+  made.kernel_seconds *= steady_exp(logs[FIGURE_KERNEL]);
   return made;
 }
 
 static double log_error(const Measurement *measurement, const DeviceProfile *profile) {
   double modelled = terms_seconds(measurement->terms, profile);
-  return log(fmax(modelled, LEAST_SECONDS) / measurement->seconds);
+  return steady_log(fmax(modelled, LEAST_SECONDS) / measurement->seconds);
 }
 
 /* What is to be as low as possible. */
@@ -169,7 +170,9 @@ static bool improve(const Fit *fit, double logs[NUM_FIGURES], int figure, double
 /* Rounds to four digits. Powers of ten that are whole numbers make the result the double that is
  * nearest to the decimal number, which is then written with four digits. */
 static double rounded(double value) {
-  double digits = 3 - floor(log10(value)), unit = pow(10, fabs(digits));
+  if (!(value > 0) || isinf(value)) return value;
+  int digits = 3 - exponent_of_ten(value);
+  double unit = power_of_ten(abs(digits));
   return digits > 0 ? round(value * unit) / unit : round(value / unit) * unit;
 }
 
@@ -193,7 +196,7 @@ DeviceProfile profile_fit(const Measurement *measurements, uint32_t count, uint3
   for (int figure = 0; figure < NUM_FIGURES; figure++)
     logs[figure] = fit.base[figure] = figure == FIGURE_KERNEL ? slower : -slower;
   double best = price(&fit, logs);
-  for (double by = log(FIRST_FACTOR); by > log(LAST_FACTOR);) {
+  for (double by = steady_log(FIRST_FACTOR); by > steady_log(LAST_FACTOR);) {
     bool is_better = false;
     for (int figure = 0; figure < NUM_FIGURES; figure++)
       is_better |= improve(&fit, logs, figure, by, &best);

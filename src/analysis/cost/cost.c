@@ -213,7 +213,8 @@ static Cost inst_work(const Module *module, const CostTable *table, InstId id) {
   ShapeId shape = inst_get(module, id)->shape;
   int64_t elements = cost_elements(inst_shape(module, id));
   switch (opcode) {
-    case OPCODE_COPY: return (Cost){0}; /* elementwise, but without arithmetic */
+    case OPCODE_COPY: /* elementwise, but without arithmetic, unless it converts */
+      return (Cost){.flops = inst_is_converting_copy(module, id) ? elements : 0};
     case OPCODE_DOT:
     case OPCODE_SCALED_DOT: return (Cost){.flops = dot_flops(module, id, elements)};
     case OPCODE_RAGGED_DOT:

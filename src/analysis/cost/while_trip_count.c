@@ -76,6 +76,11 @@ static bool move_to_operand(Walker *walker, InstId of, int64_t index) {
   return true;
 }
 
+static bool converts(const Walker *walker) {
+  return inst_get(walker->module, walker->at)->opcode == OPCODE_CONVERT ||
+         inst_is_converting_copy(walker->module, walker->at);
+}
+
 /* Goes one step back through an instruction that forwards the value unchanged. */
 static bool step_back(Walker *walker) {
   const Instruction *inst = inst_get(walker->module, walker->at);
@@ -87,8 +92,8 @@ static bool step_back(Walker *walker) {
     case OPCODE_TUPLE:
       if (walker->path_len == 0) return false;
       return move_to_operand(walker, walker->at, walker->path[--walker->path_len]);
+    case OPCODE_COPY: return !converts(walker) && move_to_operand(walker, walker->at, 0);
     case OPCODE_ADD_DEPENDENCY:
-    case OPCODE_COPY:
     case OPCODE_DOMAIN:
     case OPCODE_OPT_BARRIER: return move_to_operand(walker, walker->at, 0);
     case OPCODE_BITCAST:
@@ -153,8 +158,7 @@ static bool find_constant(Walker walker, int64_t *value) {
       return walker.path_len == 0 && literal_integer(walker.module, walker.at, value) &&
              is_in(bounds, *value);
     }
-    bool moved =
-        opcode == OPCODE_CONVERT ? move_to_operand(&walker, walker.at, 0) : step_back(&walker);
+    bool moved = converts(&walker) ? move_to_operand(&walker, walker.at, 0) : step_back(&walker);
     if (!moved) return false;
   }
   return false;
@@ -204,8 +208,9 @@ static bool trace(const Walker *from, Traced *traced) {
         break;
       case OPCODE_ADD:
       case OPCODE_SUBTRACT: moved = step_over_sum(traced); break;
-      case OPCODE_CONVERT: moved = move_to_operand(walker, walker->at, 0); break;
-      default: moved = step_back(walker); break;
+      default:
+        moved = converts(walker) ? move_to_operand(walker, walker->at, 0) : step_back(walker);
+        break;
     }
     if (!moved) return false;
   }

@@ -126,15 +126,27 @@ static bool cut_ending(Str *name, const char *ending) {
   return true;
 }
 
+/* Whether the name is a stage's, or ends in it after `.` or `_`. */
+static bool ends_in_stage(Str name, const char *stage) {
+  return cut_ending(&name, stage) && (cut_ending(&name, ".") || cut_ending(&name, "_"));
+}
+
 /* The names are made in xla/service/dump.cc: a dump between two passes is called
- * `PREFIX.NUMBER.PIPELINE.after_PASS.before_PASS.txt`. */
+ * `PREFIX.NUMBER.PIPELINE.after_PASS.before_PASS.txt`. XLA:GPU writes `before_config_assignment`
+ * before it inserts copies; the last four are XLA:TPU's. */
 CopyStage copies_by_file_name(Str name) {
   if (!cut_ending(&name, ".gz")) cut_ending(&name, ".zst");
+  cut_ending(&name, "_proto.pb");
+  cut_ending(&name, ".pb");
   if (!cut_ending(&name, ".txt") && !cut_ending(&name, ".hlo")) return COPIES_OPEN;
   if (cut_ending(&name, ".before_copy-insertion")) return COPIES_PENDING;
   if (str_contains(name, ".after_copy-insertion.before_")) return COPIES_INSERTED;
-  if (cut_ending(&name, ".before_optimizations")) return COPIES_PENDING;
-  bool is_after = cut_ending(&name, "after_optimizations");
-  return is_after && (cut_ending(&name, ".") || cut_ending(&name, "_")) ? COPIES_INSERTED
-                                                                        : COPIES_OPEN;
+  if (ends_in_stage(name, "before_optimizations")) return COPIES_PENDING;
+  if (ends_in_stage(name, "before_config_assignment")) return COPIES_PENDING;
+  static const char *const later[] = {
+      "after_optimizations", "after_optimizations_before_buffer_assignment",
+      "after_optimizations_after_buffer_assignment", "oom_intermediate_module", "after_codegen"};
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+    if (ends_in_stage(name, later[i])) return COPIES_INSERTED;
+  return COPIES_OPEN;
 }

@@ -56,7 +56,8 @@ static Ref define(Builder *builder, InstId id, uint32_t part) {
       (HloValue){.inst = id,
                  .part = part,
                  .shape = shape,
-                 .bytes = shape_bytes_on_device(shape_get(shapes, shape))};
+                 .bytes = target_plain_device_bytes(builder->module->backend.target,
+                                                    shape_get(shapes, shape))};
   return builder->flow->values.len - 1;
 }
 
@@ -120,6 +121,73 @@ static void visit_async_follower(Builder *builder, InstId id, uint32_t to, uint3
       parts[to + i] = parts_of(builder, operand)[from + i];
     }
   }
+}
+
+/* The async-start of an async-update; NO_ID if control flow is in between. */
+static InstId async_start_of(const Module *module, InstId id) {
+  while (inst_get(module, id)->opcode == OPCODE_ASYNC_UPDATE)
+    id = inst_operand(module, id, 0);
+  return inst_get(module, id)->opcode == OPCODE_ASYNC_START ? id : NO_ID;
+}
+
+/* Forwards the arrays among `count` parts. */
+static void forward_arrays(Builder *builder, InstId id, uint32_t to, InstId operand, uint32_t from,
+                           uint32_t count) {
+  Ref *parts = builder->flow->parts.data + builder->flow->first_part[id];
+  for (uint32_t part = 0; part < count; part++) {
+    bool is_array = !shape_is_tuple(part_shape(builder, id, to + part));
+    if (is_array) parts[to + part] = parts_of(builder, operand)[from + part];
+  }
+}
+
+/* Part {0} of an async-update has the operands that its operand 0 has, and then its own. */
+static void forward_bound(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  const ShapeTable *shapes = &module->shapes;
+  InstId before = inst_operand(module, id, 0);
+  const Shape *state = inst_shape(module, id), *old = inst_shape(module, before);
+  const Shape *params = shape_get(shapes, state->elements[0]);
+  const Shape *bound = shape_get(shapes, old->elements[0]);
+  for (uint32_t i = 0; shape_is_tuple(bound) && i < params->rank; i++) {
+    uint32_t to = state->element_offsets[0] + params->element_offsets[i];
+    uint32_t count = shape_get(shapes, params->elements[i])->num_parts;
+    bool is_bound = i < bound->rank;
+    uint32_t own = i - bound->rank + 1;
+    if (is_bound && shape_get(shapes, bound->elements[i])->num_parts == count) {
+      uint32_t from = old->element_offsets[0] + bound->element_offsets[i];
+      forward_arrays(builder, id, to, before, from, count);
+    } else if (!is_bound && own < inst_get(module, id)->num_operands &&
+               inst_shape(module, inst_operand(module, id, own))->num_parts == count) {
+      forward_arrays(builder, id, to, inst_operand(module, id, own), 0, count);
+    }
+  }
+}
+
+/* The result is that of operand 0 unless that has none yet. */
+static void forward_async_result(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  const ShapeTable *shapes = &module->shapes;
+  InstId before = inst_operand(module, id, 0);
+  const Shape *state = inst_shape(module, id), *old = inst_shape(module, before);
+  uint32_t to = state->element_offsets[1];
+  uint32_t count = shape_get(shapes, state->elements[1])->num_parts;
+  if (shape_compatible(shapes, state->elements[1], old->elements[1])) {
+    forward_arrays(builder, id, to, before, old->element_offsets[1], count);
+    return;
+  }
+  for (uint32_t part = to; async_start_of(module, id) != NO_ID && part < to + count; part++) {
+    if (shape_is_tuple(part_shape(builder, id, part))) continue;
+    Ref variable = make_variable(builder, id, part);
+    builder->flow->parts.data[builder->flow->first_part[id] + part] = variable;
+  }
+}
+
+/* The contexts are new values. Those that output_to_operand_aliasing names are in the memory of
+ * what they were. */
+static void visit_async_update(Builder *builder, InstId id) {
+  add_parts(builder, id);
+  forward_bound(builder, id);
+  forward_async_result(builder, id);
 }
 
 static void forward_tuple(Builder *builder, InstId id, Ref *parts) {
@@ -218,10 +286,6 @@ static void forward_known_parts(Builder *builder, InstId id, Ref *parts) {
     case OPCODE_COLLECTIVE_PERMUTE_START: forward_started_operands(builder, id, parts); break;
     case OPCODE_ALL_GATHER_DONE:
     case OPCODE_COLLECTIVE_PERMUTE_DONE: forward_done(builder, id, parts); break;
-    case OPCODE_ASYNC_UPDATE:
-      visit_async_follower(builder, id, 1, 1,
-                           shape->rank > 2 ? shape->element_offsets[2] - 1 : shape->num_parts - 1);
-      break;
     case OPCODE_ASYNC_DONE: {
       const Shape *state = inst_shape(module, inst_operand(module, id, 0));
       visit_async_follower(builder, id, 0, state->element_offsets[1], shape->num_parts);
@@ -246,6 +310,7 @@ static void visit_inst(Builder *builder, InstId id) {
       }
       break;
     case OPCODE_ASYNC_START: visit_async_start(builder, id); break;
+    case OPCODE_ASYNC_UPDATE: visit_async_update(builder, id); break;
     default: add_parts(builder, id); break;
   }
   if (inst->opcode == OPCODE_PARAMETER) add_parts(builder, id);
@@ -270,6 +335,24 @@ static InstId root_of(const Builder *builder, CompId comp) {
   return comp_get(builder->module, comp)->root;
 }
 
+/* The operand that a caller passes for parameter `index`, which an async-update may bind later;
+ * NO_ID if it is not found. */
+static InstId passed_operand(const Module *module, InstId caller, uint32_t index) {
+  if (index < inst_get(module, caller)->num_operands) return inst_operand(module, caller, index);
+  for (uint32_t num_bound = inst_get(module, caller)->num_operands;;) {
+    InstId update = NO_ID;
+    for (uint32_t i = 0; i < inst_get(module, caller)->users.len && update == NO_ID; i++) {
+      InstId user = inst_users(module, caller)[i];
+      if (inst_get(module, user)->opcode == OPCODE_ASYNC_UPDATE) update = user;
+    }
+    if (update == NO_ID || inst_operand(module, update, 0) != caller) return NO_ID;
+    uint32_t own = index - num_bound + 1;
+    if (own < inst_get(module, update)->num_operands) return inst_operand(module, update, own);
+    num_bound += inst_get(module, update)->num_operands - 1;
+    caller = update;
+  }
+}
+
 /* A parameter holds what its callers pass; a loop's parameter also what the body returned. */
 static void add_param_inputs(Builder *builder, Variable *variable) {
   const Module *module = builder->module;
@@ -284,8 +367,9 @@ static void add_param_inputs(Builder *builder, Variable *variable) {
       for (operand = 0; inst_callees(module, caller)[operand] != param->parent; operand++) {}
       operand++; /* operand 0 selects the branch */
     }
-    if (operand >= inst->num_operands) continue; /* an async operand that is bound later */
-    add_input(builder, variable, inst_operand(module, caller, operand), variable->part);
+    InstId passed = passed_operand(module, caller, operand);
+    if (passed == NO_ID) continue;
+    add_input(builder, variable, passed, variable->part);
     if (inst->opcode == OPCODE_WHILE) {
       add_input(builder, variable, root_of(builder, inst_callees(module, caller)[0]),
                 variable->part);
@@ -304,8 +388,10 @@ static void add_inputs(Builder *builder, Variable *variable) {
       add_input(builder, variable, inst_operand(module, variable->inst, 0), variable->part);
       add_input(builder, variable, root_of(builder, callees[0]), variable->part);
       break;
+    case OPCODE_ASYNC_UPDATE:
     case OPCODE_ASYNC_START: {
-      InstId root = root_of(builder, callees[0]);
+      InstId start = async_start_of(module, variable->inst);
+      InstId root = root_of(builder, inst_callees(module, start)[0]);
       uint32_t part = variable->part - inst_shape(module, variable->inst)->element_offsets[1];
       if (part < inst_shape(module, root)->num_parts) add_input(builder, variable, root, part);
       break;

@@ -1,5 +1,8 @@
 /* In-place operations: which results must overwrite an operand, and which may. */
+#include <stdlib.h>
+
 #include "analysis/flow/alias.h"
+#include "analysis/flow/backend_config.h"
 #include "analysis/flow/in_place_internal.h"
 #include "ir/target.h"
 
@@ -102,7 +105,8 @@ static void add_pairs(const Module *module, InstId id, InPlacePairs *pairs, Aren
     case OPCODE_COLLECTIVE_PERMUTE:
     case OPCODE_COLLECTIVE_PERMUTE_START: add_permute(module, id, pairs, out); break;
     case OPCODE_CUSTOM_CALL:
-    case OPCODE_ASYNC_START: annotated_alias_pairs(module, id, pairs, out); break;
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE: annotated_alias_pairs(module, id, pairs, out); break;
     case OPCODE_FUSION:
       if (nesting < MAX_FUSION_NESTING) add_fusion(module, id, pairs, out, nesting);
       annotated_alias_pairs(module, id, pairs, out);
@@ -159,8 +163,41 @@ static void add_fusion(const Module *module, InstId id, InPlacePairs *pairs, Are
   }
 }
 
+/* Adds the pairs of a list of numbers in XLA:TPU's `aliasing_operands`, where the parts of the
+ * result that are arrays follow the operands: {"indices":["3","14"]} with 12 operands is operand 3
+ * and the third array of the result. */
+static void add_noted_list(const Module *module, InstId id, const cJSON *indices,
+                           InPlacePairs *pairs, Arena *out) {
+  const Instruction *inst = inst_get(module, id);
+  const cJSON *first = indices ? indices->child : NULL, *second = first ? first->next : NULL;
+  if (!second || !cJSON_IsString(first) || !cJSON_IsString(second)) return;
+  long operand = strtol(first->valuestring, NULL, 10);
+  long number = strtol(second->valuestring, NULL, 10) - inst->num_operands;
+  if (operand < 0 || operand >= inst->num_operands || number < 0) return;
+  for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
+    ShapeId shape = shape_part(&module->shapes, inst->shape, part);
+    if (shape_is_tuple(shape_get(&module->shapes, shape)) || number-- > 0) continue;
+    bool is_same = inst_get(module, inst_operand(module, id, (uint32_t)operand))->shape == shape;
+    for (uint32_t i = 0; i < pairs->list.len; i++)
+      is_same &= pairs->list.data[i].output_part != part;
+    if (is_same) add(pairs, out, (uint32_t)operand, 0, part);
+    return;
+  }
+}
+
+static void add_noted_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out) {
+  BackendConfig config = backend_config_read(module, id, "\"indices\"");
+  const cJSON *noted = cJSON_GetObjectItemCaseSensitive(config.json, "aliasing_operands");
+  const cJSON *list, *lists = cJSON_GetObjectItemCaseSensitive(noted, "lists");
+  cJSON_ArrayForEach(list, lists) {
+    add_noted_list(module, id, cJSON_GetObjectItemCaseSensitive(list, "indices"), pairs, out);
+  }
+  backend_config_free(&config);
+}
+
 void in_place_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out) {
   add_pairs(module, id, pairs, out, 0);
+  if (module->backend.target->has_spaces) add_noted_pairs(module, id, pairs, out);
 }
 
 /* ---- sharing that is allowed, not required ---- */

@@ -30,12 +30,13 @@ static void list_parts(Builder *builder, ShapeId shape) {
 static LogicalId define(Builder *builder, InstId id, uint32_t part, ShapeId shape, uint32_t depth) {
   PointsTo *points_to = builder->points_to;
   LogicalId buffer = points_to->buffers.len;
-  *vec_push(builder->out, &points_to->buffers) =
-      (LogicalBuffer){.inst = id,
-                      .part = part,
-                      .depth = depth,
-                      .shape = shape,
-                      .bytes = shape_bytes_on_device(shape_get(&builder->module->shapes, shape))};
+  *vec_push(builder->out, &points_to->buffers) = (LogicalBuffer){
+      .inst = id,
+      .part = part,
+      .depth = depth,
+      .shape = shape,
+      .bytes = target_plain_device_bytes(builder->module->backend.target,
+                                         shape_get(&builder->module->shapes, shape))};
   points_to->num_defined[id]++;
   return buffer;
 }
@@ -101,6 +102,30 @@ static void forward_async_operands(Builder *builder, InstId id, LogicalId *parts
   }
 }
 
+/* Part {0} of an async-update that brings operands has those that its operand 0 has, and then
+ * these.
+ */
+static void forward_bound(Builder *builder, InstId id, LogicalId *parts) {
+  const Module *module = builder->module;
+  InstId before = inst_operand(module, id, 0);
+  const Shape *shape = inst_shape(module, id), *from = inst_shape(module, before);
+  const Shape *params = shape_get(&module->shapes, shape->elements[0]);
+  const Shape *bound = shape_get(&module->shapes, from->elements[0]);
+  uint32_t num_operands = inst_get(module, id)->num_operands;
+  for (uint32_t i = 0; shape_is_tuple(bound) && i < params->rank; i++) {
+    uint32_t to = shape->element_offsets[0] + params->element_offsets[i];
+    uint32_t count = shape_get(&module->shapes, params->elements[i])->num_parts;
+    uint32_t own = i - bound->rank + 1;
+    if (i < bound->rank && bound->elements[i] == params->elements[i]) {
+      forward(builder, parts, to, before, from->element_offsets[0] + bound->element_offsets[i],
+              count);
+    } else if (i >= bound->rank && own < num_operands &&
+               num_parts_of(builder, inst_operand(module, id, own)) == count) {
+      forward(builder, parts, to, inst_operand(module, id, own), 0, count);
+    }
+  }
+}
+
 /* An async-update forwards the inputs and the result of its operation if their shapes are the
  * same. */
 static void forward_async_update(Builder *builder, InstId id, LogicalId *parts) {
@@ -114,6 +139,7 @@ static void forward_async_update(Builder *builder, InstId id, LogicalId *parts) 
     forward(builder, parts, shape->element_offsets[element], before, from->element_offsets[element],
             shape_get(&module->shapes, shape->elements[element])->num_parts);
   }
+  if (shape->elements[0] != from->elements[0]) forward_bound(builder, id, parts);
 }
 
 /* Forwards an instruction whose result consists of parts of an operand; false for other

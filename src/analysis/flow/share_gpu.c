@@ -2,9 +2,9 @@
  * xla/service/gpu/alias_info.cc, nvptx_alias_info.cc): a fusion may overwrite an operand that it
  * reads in the order in which it writes the result.
  *
- * One rule is left out. In a fusion that the emitter of reductions runs, the reductions are
- * computed first, so the other results may take the memory of an operand that a reduction reads in
- * another order. Which fusions these are depends on the device; here such results never share. */
+ * In a fusion that the emitter of reductions runs, the reductions are computed first, so the other
+ * results may take the memory of an operand that a reduction reads in another order. Which fusions
+ * these are depends on the device; here they are those of the kind kInput. */
 #include "analysis/flow/backend_config.h"
 #include "analysis/flow/in_place_internal.h"
 #include "ir/hash.h"
@@ -104,6 +104,21 @@ static bool reaches_others_in_order(const Walk *walk) {
          !is_transposed_reached;
 }
 
+/* In a fusion that the emitter of reductions runs, the reductions are computed first, so the other
+ * results may take the memory of what they read. */
+static bool is_computed_first(const Walk *walk, InstId id) {
+  const Module *module = walk->module;
+  InstId root = comp_get(module, inst_callees(module, walk->user)[0])->root;
+  if (inst_get(module, id)->opcode != OPCODE_REDUCE || id == walk->root) return false;
+  if (inst_get(module, root)->opcode != OPCODE_TUPLE) return false;
+  if (inst_attr_int(module, walk->user, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_INPUT)
+    return false;
+  for (uint32_t i = 0; i < inst_get(module, root)->num_operands; i++) {
+    if (inst_operand(module, root, i) == id) return true;
+  }
+  return false;
+}
+
 static ShareHint fusion_hint(const Module *module, InstId user, uint32_t user_part, InstId param,
                              Arena *scratch) {
   const Computation *fused = comp_get(module, inst_callees(module, user)[0]);
@@ -127,6 +142,7 @@ static ShareHint fusion_hint(const Module *module, InstId user, uint32_t user_pa
     IdList users = inst_get(module, walk.reached.data[i])->users;
     for (uint32_t k = 0; k < users.len; k++) {
       InstId next = id_list(module, users)[k];
+      if (is_computed_first(&walk, next)) continue;
       reach(&walk, next);
       if (!keeps_order(&walk, next, walk.reached.data[i])) return SHARE_NO;
     }

@@ -137,7 +137,15 @@ static void lint_composite(Lint *lint, InstId id) {
   }
 }
 
+static void lint_api_version(Lint *lint, InstId id) {
+  if (!inst_has_unspecified_api(lint->module, id)) return;
+  lint_find_at(lint, LINT_API_VERSION, id, lint_place_attr(lint, id, ATTR_API_VERSION),
+               "XLA prints this api_version, but its parser refuses it; without the attribute it "
+               "takes API_VERSION_ORIGINAL");
+}
+
 static bool lint_custom_call(Lint *lint, InstId id) {
+  lint_api_version(lint, id);
   const Instruction *inst = inst_get(lint->module, id);
   const Shape *result = inst_shape(lint->module, id);
   if (!str_is(inst_attr_string(lint->module, id, ATTR_CUSTOM_CALL_TARGET), "GetRngSeed")) {

@@ -151,6 +151,8 @@ static void lint_replica_groups(Lint *lint, InstId id, bool has_shards) {
   if (attr && ints.len == 2) groups = (Groups){ints.data[0], ints.data[1]};
   DiagPlace place = lint_place_attr(lint, id, ATTR_REPLICA_GROUPS);
   Opcode opcode = (Opcode)inst_get(lint->module, id)->opcode;
+  /* Groups of a mesh are not counted. */
+  if (attr && str_begins_with(module_span(lint->module, attr->text), "mesh")) return;
   if (groups.num_groups == 0 && mode == BY_DEVICE) {
     lint_find_at(lint, LINT_REPLICA_GROUPS, id, place,
                  "use_global_device_ids wants groups, and it has none");

@@ -153,7 +153,7 @@ static void lint_repeated(Lint *lint, NamedPart *parts, uint32_t count) {
 void lint_header(Lint *lint) {
   const ModuleHeader *header = &lint->module->source->header;
   ArenaMark mark = arena_mark(lint->scratch);
-  lint_entry_layout(lint);
+  if (!lint->is_extracted) lint_entry_layout(lint);
   uint32_t count = 0;
   NamedPart *parts =
       arena_array(lint->scratch, NamedPart, (size_t)header->aliases.len + header->donors.len);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analysis/flow/guess_target.h"
 #include "ir/chars.h"
 #include "ir/module_check.h"
 
@@ -366,11 +367,14 @@ rh_status lint_module(const LintInput *input, uint64_t *num_findings, rh_diags *
                .scratch = scratch,
                .diags = diags,
                .severity = input->severity,
+               .is_for_tpu = guess_target(module)->pads_tiles,
                .max_findings = input->max_findings,
                .is_broken = is_broken,
                .has_buffers = lint_shapes_with_buffers(&module->shapes, tables),
                .shape_faults = arena_zarray(tables, const char *, module->shapes.shapes.len),
                .first_all_reduce = NO_ID};
+  Str name = module->source->header.name;
+  lint.is_extracted = lint.is_for_tpu && str_is(name, "extracted");
   uint32_t max_errors = input->max_findings < UINT32_MAX ? (uint32_t)input->max_findings : 0;
   uint32_t num_errors = module_check_all(module, max_errors, is_broken, diags);
   lint.num_findings = num_errors;

@@ -35,6 +35,9 @@ typedef struct Lint {
   const char **shape_faults; /* by ShapeId of the caller's module: the fault of its layout */
   const bool *has_buffers;   /* by ShapeId of the caller's module: contains a buffer */
   InstId first_all_reduce;
+  bool is_for_tpu;    /* XLA:TPU mixes precisions, and its bitcasts keep the bytes with padding */
+  bool is_extracted;  /* XLA:TPU dumps computations for the SparseCore as modules of their own, with
+                         the layouts and frames of the module that they are from */
   bool misses_frames; /* the missing table has been reported */
 } Lint;
 

@@ -44,7 +44,7 @@ static bool may_mix_precision(Opcode opcode) {
 
 static bool lint_mixed_operands(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
-  if (may_mix_precision((Opcode)inst->opcode)) return true;
+  if (lint->is_for_tpu || may_mix_precision((Opcode)inst->opcode)) return true;
   uint32_t first = NO_ID;
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     const Shape *shape = inst_shape(lint->module, inst_operand(lint->module, id, i));
@@ -65,10 +65,9 @@ static bool lint_mixed_operands(Lint *lint, InstId id) {
 static void lint_param_types(Lint *lint, InstId id) {
   const Module *module = lint->module;
   const Instruction *inst = inst_get(module, id);
-  if (inst->opcode != OPCODE_MAP && inst->opcode != OPCODE_REDUCE &&
-      inst->opcode != OPCODE_REDUCE_WINDOW) {
-    return;
-  }
+  bool applies = inst->opcode == OPCODE_MAP || inst->opcode == OPCODE_REDUCE ||
+                 inst->opcode == OPCODE_REDUCE_WINDOW;
+  if (!applies || lint->is_for_tpu) return;
   CompId applied = inst_callees(module, id)[0];
   IdList params = comp_get(module, applied)->params;
   for (uint32_t i = 0; i < inst->num_operands && i < params.len; i++) {
@@ -86,13 +85,14 @@ static void lint_result(Lint *lint, Inference *inf, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   Opcode opcode = (Opcode)inst->opcode;
   if (lint_fits(lint, inst->shape, inf->result)) return;
-  TypeRule rule = has_free_type(opcode)    ? TYPES_ANY
-                  : has_exact_type(opcode) ? TYPES_EQUAL
-                                           : TYPES_UP_TO_PRECISION;
+  bool is_exact = has_exact_type(opcode) && !lint->is_for_tpu;
+  TypeRule rule = has_free_type(opcode) ? TYPES_ANY
+                  : is_exact            ? TYPES_EQUAL
+                                        : TYPES_UP_TO_PRECISION;
   if (!infer_compatible(inf, inst->shape, inf->result, rule)) {
     lint_find_inst(lint, LINT_RESULT_SHAPE, id, "its shape is %s, its operands give %s",
                    lint_shown(lint, inst->shape), lint_shown(lint, inf->result));
-  } else if (rule == TYPES_UP_TO_PRECISION) {
+  } else if (rule == TYPES_UP_TO_PRECISION && !lint->is_for_tpu) {
     lint_find_inst(lint, LINT_MIXED_PRECISION, id, "its shape is %s, its operands give %s",
                    lint_shown(lint, inst->shape), lint_shown(lint, inf->result));
   }
@@ -228,7 +228,7 @@ void lint_shapes(Lint *lint, InstId id) {
   if (opcode == OPCODE_COMPARE) lint_compare(lint, id);
   InferSpec spec;
   Inference inf = lint_inference(lint, id, &spec);
-  LintExplicit result = lint_explicit(&inf, lint->schedule != NULL, inst->shape);
+  LintExplicit result = lint_explicit(&inf, lint->schedule && !lint->is_for_tpu, inst->shape);
   if (result == EXPLICIT_NO_RULE) {
     if (is_skipped(lint, id) || !lint_broadcasting(lint, id)) return;
     result = infer(lint, &inf, id) ? EXPLICIT_SHAPE : EXPLICIT_FAULT;

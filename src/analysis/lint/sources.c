@@ -87,6 +87,7 @@ void lint_frame_of_inst(Lint *lint, InstId id) {
   if (!metadata || is_id_in(metadata->stack_frame_id, count)) return;
   if (inst_get(lint->module, id)->flags & INST_IMPLIED) return; /* the start has it, too */
   if (count == 0) {
+    if (lint->is_extracted) return;
     if (lint->misses_frames) return; /* the table is missing: report it once */
     lint->misses_frames = true;
   }

@@ -67,6 +67,7 @@ static bool apply(const Module *module, InstId id, const int64_t *args, int64_t 
     case OPCODE_COMPARE:
       *result = compare(inst_attr_int(module, id, ATTR_DIRECTION, DIRECTION_LT), a, b);
       return true;
+    case OPCODE_COPY: /* one that converts */
     case OPCODE_CONVERT: *result = a; return true;
     case OPCODE_AND:
     case OPCODE_OR:
@@ -187,9 +188,11 @@ static const int64_t *list_inst(CountLists *lists, InstId id) {
       if (caller == NO_ID || inst_get(module, caller)->opcode != OPCODE_FUSION) return NULL;
       return count_list(lists, inst_operand(module, caller, (uint32_t)inst->index));
     }
+    case OPCODE_COPY:
+      return inst_is_converting_copy(module, id) ? list_operation(lists, id)
+                                                 : count_list(lists, inst_operand(module, id, 0));
     case OPCODE_BITCAST:
     case OPCODE_BROADCAST:
-    case OPCODE_COPY:
     case OPCODE_RESHAPE: return count_list(lists, inst_operand(module, id, 0));
     default: return list_operation(lists, id);
   }
@@ -250,6 +253,18 @@ static void try_counter(CountLists *lists, Loop *loop, uint32_t element, Arena *
     if (!next || next[0] - first == step || __builtin_sub_overflow(next[0], first, &step)) break;
   }
   arena_reset(scratch, mark);
+}
+
+uint32_t count_counter_of(const Loop *loop) {
+  uint32_t found = NO_ID;
+  for (uint32_t e = 0; e < loop->num_elements; e++) {
+    const int64_t *list = loop->counts[e];
+    if (!list) continue;
+    bool is_by_one = loop->trips < 2 || list[1] - list[0] == 1 || list[0] - list[1] == 1;
+    if (is_by_one) return e;
+    if (found == NO_ID && list[1] != list[0]) found = e;
+  }
+  return found;
 }
 
 void loop_count(CountLists *lists, Loop *loop, Arena *out, Arena *scratch) {

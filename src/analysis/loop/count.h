@@ -27,6 +27,10 @@ void count_lists_enter(CountLists *lists, const Loop *loop, Arena *out);
  * counts if it begins as a constant integer, and changes by the same constant in each iteration. */
 void loop_count(CountLists *lists, Loop *loop, Arena *out, Arena *scratch);
 
+/* An element that counts, from whose value the number of the iteration follows: one that changes by
+ * one if there is any, or else one that changes at all; NO_ID if there is none. */
+uint32_t count_counter_of(const Loop *loop);
+
 /* The values of a scalar integer, or of an array with one element, at all iterations: loop->trips
  * numbers; NULL if they are unknown or one of them does not fit its type. `id` is in the body or in
  * a computation of a fusion in it. */

@@ -7,7 +7,8 @@ enum { MAX_STEPS = 256 };
 
 InstId copied_operand(const Module *module, InstId id) {
   switch (inst_get(module, id)->opcode) {
-    case OPCODE_COPY: return inst_operand(module, id, 0);
+    case OPCODE_COPY:
+      return inst_is_converting_copy(module, id) ? NO_ID : inst_operand(module, id, 0);
     case OPCODE_COPY_DONE: {
       InstId start = inst_operand(module, id, 0);
       if (inst_get(module, start)->opcode != OPCODE_COPY_START) return NO_ID;

@@ -95,9 +95,12 @@ static void find_writers(const Stacks *stacks, InstId array, uint32_t visit, uin
         *vec_push(scratch, &work) = inst_operand(module, caller, (uint32_t)inst->index);
         break;
       }
+      case OPCODE_COPY:
+        if (inst_is_converting_copy(module, id)) break;
+        *vec_push(scratch, &work) = inst_operand(module, id, 0);
+        break;
       case OPCODE_BITCAST:
       case OPCODE_CONCATENATE:
-      case OPCODE_COPY:
       case OPCODE_RESHAPE:
       case OPCODE_SLICE:
         for (uint32_t i = 0; i < inst->num_operands; i++)

@@ -39,6 +39,16 @@ typedef struct Assigner {
   Arena *scratch;
 } Assigner;
 
+static bool is_on_device(const Assigner *assigner, int64_t color) {
+  return target_is_device_space(assigner->module->backend.target, color);
+}
+
+static int64_t alignment_in(const Assigner *assigner, int64_t color) {
+  return is_on_device(assigner, color)
+             ? assigner->alignment
+             : target_space_alignment(assigner->module->backend.target, color);
+}
+
 /* ---- allocations that may be reused ---- */
 
 /* Several colors may share a bit. */
@@ -238,13 +248,19 @@ static bool reuse_any(Assigner *assigner, BufferId buffer) {
   return false;
 }
 
+/* XLA:TPU's memory-space assignment places all temporaries, so none is left for the memory of
+ * results and donated parameters (dumps: `preallocated-temp`). */
+static bool may_share(const Assigner *assigner, BufferId buffer) {
+  return !assigner->module->backend.target->has_spaces || assigner->allocations.is_live_out[buffer];
+}
+
 static void assign_buffers(Assigner *assigner) {
   ArenaMark mark = arena_mark(assigner->scratch);
   const SortItem *order = sort_buffers(assigner);
   for (uint32_t i = 0; i < assigner->values->buffers.num_buffers; i++) {
     BufferId buffer = order[i].id;
     if (assign_special(assigner, buffer)) continue;
-    bool may_reuse = assigner->reusable.len > 0;
+    bool may_reuse = assigner->reusable.len > 0 && may_share(assigner, buffer);
     if (may_reuse && (reuse_operand(assigner, buffer) || reuse_any(assigner, buffer))) continue;
     if (!assigner->allocations.is_live_out[buffer]) {
       assigner->is_delayed[buffer] = true;
@@ -270,7 +286,8 @@ static int64_t next_color(const Assigner *assigner, int64_t color) {
 }
 
 const Packer *heap_packer(const Module *module) {
-  return module->backend.packer ? module->backend.packer : packer_find("xla");
+  if (module->backend.packer) return module->backend.packer;
+  return packer_find(module->backend.target->has_spaces ? "start" : "xla");
 }
 
 /* Adds an allocation for each heap; returns the first one. */
@@ -285,7 +302,7 @@ static uint32_t add_heaps(Assigner *assigner, int64_t color, const PackProblem *
     assigner->allocations.list.data[index].bytes = heights[heap];
     assigner->allocations.list.data[index].color = color;
   }
-  assigner->result->heap_bytes += packing->height_bytes;
+  if (is_on_device(assigner, color)) assigner->result->heap_bytes += packing->height_bytes;
   arena_reset(assigner->scratch, mark);
   return first;
 }
@@ -309,7 +326,7 @@ static void put_into_heaps(Assigner *assigner, const bool *is_wanted, const Heap
 
 /* The requests to a heap, whose live bytes are counted. The trace is in scratch memory, which
  * packing reuses when the trace is gone. */
-static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, Arena *out) {
+static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, int64_t color, Arena *out) {
   uint32_t num_values = assigner->values->flow.values.len;
   HeapQuery query = {.module = assigner->module,
                      .flow = &assigner->values->flow,
@@ -321,9 +338,13 @@ static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, Arena *o
   HeapTrace trace = heap_simulate(&query, assigner->scratch, out);
   HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
                     .taken_at = assigner->result->taken_at};
+  if (!is_on_device(assigner, color)) {
+    live.bytes_at =
+        arena_zarray(assigner->scratch, int64_t, (size_t)assigner->ranges->num_times + 1);
+  }
   heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values, &live, out);
   HeapRequests requests =
-      heap_requests(&trace, num_values, assigner->alignment, out, assigner->scratch);
+      heap_requests(&trace, num_values, alignment_in(assigner, color), out, assigner->scratch);
   arena_reset(assigner->scratch, mark);
   return requests;
 }
@@ -340,7 +361,7 @@ static void assign_heap(Assigner *assigner, int64_t color) {
         assigner->is_delayed[buffer] && allocations_color(&assigner->allocations, buffer) == color;
   }
   Arena *inner = arena_new(arena_options(assigner->scratch));
-  HeapRequests requests = simulate(assigner, is_wanted, inner);
+  HeapRequests requests = simulate(assigner, is_wanted, color, inner);
   uint32_t num_buffers = requests.problem.num_buffers;
   Packing packing = {.offsets = arena_array(inner, int64_t, num_buffers),
                      .any_will_do = assigner->detail == HEAP_SIZES,
@@ -385,8 +406,9 @@ static void assign_expression(Assigner *assigner, CompId comp) {
       uint32_t index = allocations_new(&assigner->allocations, kind, NO_ID);
       Allocation *allocation = &assigner->allocations.list.data[index];
       allocation->inst = id;
-      allocation->bytes =
-          shape_get(&module->shapes, shape_part(&module->shapes, shape, part))->bytes;
+      const Shape *held = shape_get(&module->shapes, shape_part(&module->shapes, shape, part));
+      allocation->bytes = held->bytes;
+      allocation->color = shape_memory_space(held);
     }
   }
 }
@@ -460,6 +482,15 @@ static uint32_t find_combined(const Assigner *assigner, const Allocation *list, 
   return end;
 }
 
+/* XLA:TPU allocates whole units of the alignment, as its memory_analysis() says. */
+static void round_up_temps(Assigner *assigner, uint32_t first, uint32_t end) {
+  if (!assigner->module->backend.target->has_spaces) return;
+  for (uint32_t i = first; i < end; i++) {
+    Allocation *allocation = &assigner->allocations.list.data[i];
+    allocation->bytes = align_up(allocation->bytes, alignment_in(assigner, allocation->color));
+  }
+}
+
 static void combine_temps(Assigner *assigner) {
   Allocation *list = assigner->allocations.list.data;
   uint32_t num_allocations = assigner->allocations.list.len;
@@ -474,19 +505,21 @@ static void combine_temps(Assigner *assigner) {
       list[len++] = list[i];
       continue;
     }
-    list[into].bytes = align_up(list[into].bytes, assigner->alignment);
+    list[into].bytes = align_up(list[into].bytes, alignment_in(assigner, list[i].color));
     moved[list[i].id].offset = list[into].bytes;
     list[into].kind = ALLOCATION_HEAP;
     list[into].bytes += list[i].bytes;
   }
+  round_up_temps(assigner, num_kept, len);
   assigner->allocations.list.len = len;
   assigner->result->num_temps = len - num_kept;
   move_buffers(assigner, moved);
 }
 
-static void add_up(BufferAssignment *result) {
+static void add_up(const Assigner *assigner, BufferAssignment *result) {
   for (uint32_t i = 0; i < result->allocations.len; i++) {
     const Allocation *allocation = &result->allocations.data[i];
+    if (!is_on_device(assigner, allocation->color)) continue;
     bool is_param = allocation->kind == ALLOCATION_PARAMETER;
     if (is_param) result->parameter_bytes += allocation->bytes;
     if (allocation->is_live_out) result->output_bytes += allocation->bytes;
@@ -533,7 +566,7 @@ BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis
   result.allocations.data = assigner.allocations.list.data;
   result.allocations.len = assigner.allocations.list.len;
   result.allocations.cap = assigner.allocations.list.cap;
-  add_up(&result);
+  add_up(&assigner, &result);
   arena_reset(scratch, mark);
   return result;
 }

@@ -37,11 +37,18 @@ static bool is_removed_table(const Module *module, const HloValue *value, Arena 
          is_for_barriers(module, value->inst, scratch);
 }
 
+/* Bytes in whichever memory the value is; without padding where padding would overflow. */
+static int64_t bytes_where_it_is(const Module *module, ShapeId id) {
+  const Shape *shape = shape_get(&module->shapes, id);
+  int64_t bytes = target_bytes(module->backend.target, shape);
+  return bytes < 0 ? shape->bytes : bytes;
+}
+
 static void size_values(const Module *module, Dataflow *flow, Arena *scratch) {
   for (ValueId id = 0; id < flow->values.len; id++) {
     HloValue *value = &flow->values.data[id];
     bool is_removed = is_removed_table(module, value, scratch);
-    value->bytes = is_removed ? 0 : target_sizes.of_part(module, value->shape);
+    value->bytes = is_removed ? 0 : bytes_where_it_is(module, value->shape);
   }
 }
 
@@ -66,12 +73,16 @@ static LogicalTime peak_time(const HeapAnalysis *heap) {
   return peak;
 }
 
-static const int64_t *list_heaps(const BufferAssignment *assignment, Arena *out) {
+static void list_heaps(const Module *module, const BufferAssignment *assignment,
+                       MemoryProfile *profile, Arena *out) {
   int64_t *bytes = arena_array(out, int64_t, assignment->num_temps);
   uint32_t first = assignment->allocations.len - assignment->num_temps;
-  for (uint32_t i = 0; i < assignment->num_temps; i++)
-    bytes[i] = assignment->allocations.data[first + i].bytes;
-  return bytes;
+  profile->heap_bytes = bytes;
+  for (uint32_t i = first; i < assignment->allocations.len; i++) {
+    const Allocation *allocation = &assignment->allocations.data[i];
+    if (!target_is_device_space(module->backend.target, allocation->color)) continue;
+    bytes[profile->num_heaps++] = allocation->bytes;
+  }
 }
 
 MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena *out,
@@ -91,8 +102,7 @@ MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena
   LogicalTime peak = peak_time(heap);
   profile.peak_bytes = held_bytes + assignment->heap_bytes;
   profile.fragmentation_bytes = assignment->heap_bytes - assignment->heap_bytes_at[peak];
-  profile.heap_bytes = list_heaps(assignment, out);
-  profile.num_heaps = assignment->num_temps;
+  list_heaps(module, assignment, &profile, out);
   if (peak < ranges->num_times && profile.peak_bytes > 0) profile.peak_inst = ranges->flat[peak];
   for (LogicalTime time = 0; time < ranges->num_times; time++)
     profile.bytes_at[ranges->flat[time]] = held_bytes + assignment->heap_bytes_at[time];
@@ -147,6 +157,7 @@ static void choose_values(HeapModel *model) {
     BufferId buffer = model->heap.values.buffers.of[id];
     uint32_t index = model->heap.assignment.of[buffer];
     const Allocation *allocation = &model->heap.assignment.allocations.data[index];
+    if (!target_is_device_space(module->backend.target, allocation->color)) continue;
     if (inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry) {
       model->given_bytes[index] = value->bytes;
     }
@@ -226,6 +237,7 @@ static LiveSet live_at_peak(const Module *module, const HeapAnalysis *heap, Aren
   LiveSet live = {.list = arena_array(out, LiveBuffer, (size_t)flow->values.len + num_allocations)};
   for (uint32_t i = 0; i < num_allocations; i++) {
     const Allocation *allocation = &model.heap.assignment.allocations.data[i];
+    if (!target_is_device_space(module->backend.target, allocation->color)) continue;
     if (allocation->kind == ALLOCATION_CONSTANT) {
       add_constant(&live, &model, model.of_allocation[i], allocation);
     } else if (model.of_allocation[i] != NO_ID) {

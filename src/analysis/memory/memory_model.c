@@ -5,6 +5,7 @@
 #include "analysis/flow/call_graph.h"
 #include "analysis/memory/remat_memory.h"
 #include "ir/bytes.h"
+#include "ir/target.h"
 #include "remat_hlo.h"
 
 const MemoryModel memory_models[] = {
@@ -24,30 +25,32 @@ const MemoryModel *memory_model_find(const char *name) {
 /* ---- sizes ---- */
 
 static int64_t plain_part_bytes(const Module *module, ShapeId part) {
-  return shape_bytes_on_device(shape_get(&module->shapes, part));
+  return target_plain_device_bytes(module->backend.target, shape_get(&module->shapes, part));
+}
+
+static int64_t sum_of_parts(const Module *module, ShapeId shape,
+                            int64_t (*of_part)(const Module *module, ShapeId part)) {
+  int64_t bytes = 0;
+  for (uint32_t part = 0; part < shape_get(&module->shapes, shape)->num_parts; part++) {
+    int64_t more = of_part(module, shape_part(&module->shapes, shape, part));
+    if (!add_bytes(bytes, more, &bytes)) return INT64_MAX;
+  }
+  return bytes;
 }
 
 static int64_t plain_total_bytes(const Module *module, ShapeId shape) {
-  return shape_get(&module->shapes, shape)->device_bytes;
+  if (!module->backend.target->has_spaces) return shape_get(&module->shapes, shape)->device_bytes;
+  return sum_of_parts(module, shape, plain_part_bytes);
 }
 
 const ShapeSizes plain_sizes = {plain_part_bytes, plain_total_bytes};
 
-/* Bytes on the target; without padding where padding would overflow. */
 static int64_t target_part_bytes(const Module *module, ShapeId part) {
-  const Shape *shape = shape_get(&module->shapes, part);
-  if (shape_is_on_host(shape)) return 0;
-  int64_t bytes = target_bytes(module->backend.target, shape);
-  return bytes < 0 ? shape->bytes : bytes;
+  return target_device_bytes(module->backend.target, shape_get(&module->shapes, part));
 }
 
 static int64_t target_total_bytes(const Module *module, ShapeId shape) {
-  int64_t bytes = 0;
-  for (uint32_t part = 0; part < shape_get(&module->shapes, shape)->num_parts; part++) {
-    int64_t of_part = target_part_bytes(module, shape_part(&module->shapes, shape, part));
-    if (!add_bytes(bytes, of_part, &bytes)) return INT64_MAX;
-  }
-  return bytes;
+  return sum_of_parts(module, shape, target_part_bytes);
 }
 
 const ShapeSizes target_sizes = {target_part_bytes, target_total_bytes};

@@ -157,7 +157,9 @@ static void write_value(Walk *walk, ValueId value) {
 /* A copy into the memory of its operand changes nothing: the operand's value is still there. */
 static bool is_copy_in_place(const Walk *walk, InstId id, ValueId value) {
   const Module *module = walk->module;
-  if (inst_get(module, id)->opcode != OPCODE_COPY || num_parts(walk, id) != 1) return false;
+  if (inst_get(module, id)->opcode != OPCODE_COPY || num_parts(walk, id) != 1 ||
+      inst_is_converting_copy(module, id))
+    return false;
   InstId operand = inst_operand(module, id, 0);
   ValueId copied = value_at(walk, operand, 0);
   const HloBuffers *buffers = &walk->values->buffers;

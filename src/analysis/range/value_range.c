@@ -326,7 +326,8 @@ static ValueRange of_operation(const Module *module, InstId id, const ValueRange
   switch (inst_get(module, id)->opcode) {
     case OPCODE_CONSTANT: return literal_range(module, id);
     case OPCODE_IOTA: return of_iota(module, id);
-    case OPCODE_CONVERT: return operands[0];
+    case OPCODE_CONVERT:
+    case OPCODE_COPY: return operands[0]; /* XLA:TPU's copies may convert */
     case OPCODE_COUNT_LEADING_ZEROS:
     case OPCODE_POPCNT:
       return (ValueRange){0, type_info((ElementType)inst_shape(module, id)->type)->bits};
@@ -334,7 +335,6 @@ static ValueRange of_operation(const Module *module, InstId id, const ValueRange
     case OPCODE_ADD_DEPENDENCY:
     case OPCODE_BITCAST_CONVERT:
     case OPCODE_BROADCAST:
-    case OPCODE_COPY:
     case OPCODE_DYNAMIC_SLICE:
     case OPCODE_GATHER:
     case OPCODE_OPT_BARRIER:

@@ -1,7 +1,7 @@
-/* Writes HLO text from a serialized HloModuleProto, byte for byte as XLA prints it with its default
- * options and all constants. Whatever it does not know how to print exactly, it refuses: a field
- * that hlo_text.proto does not have, an opcode, a value. So a module is either printed as XLA
- * would, or not at all.
+/* Writes HLO text from a serialized HloModuleProto, or from an HloProto or HloSnapshot that has
+ * one, byte for byte as XLA prints it with its default options and all constants. Whatever it does
+ * not know how to print exactly, it refuses: a field that hlo_text.proto does not have, an opcode,
+ * a value. So a module is either printed as XLA would, or not at all.
  *
  * After the first refusal, what is written does not matter; functions go on, within their bounds,
  * and the refusal is looked at after each instruction. */

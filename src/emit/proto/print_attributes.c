@@ -48,11 +48,11 @@ void print_output_aliases(Printer *printer, TextBuffer *text, const InstText *in
   text_put_char(text, '}');
 }
 
-enum { API_VERSION_UNSPECIFIED, FIRST_API_VERSION };
+enum { NO_API_VERSION, FIRST_API_VERSION };
 
-/* XLA prints all but the usual ones. The text has no word for a version that is not given. */
+/* XLA prints all but the usual ones. XLA's parser has no word for a version that is not given. */
 static void put_api_version(Printer *printer, TextBuffer *text, int32_t value) {
-  if (value == API_VERSION_UNSPECIFIED)
+  if (value == NO_API_VERSION)
     text_put(text, ", api_version=API_VERSION_UNSPECIFIED");
   else if (value != FIRST_API_VERSION)
     print_word(printer, text, ", api_version=", ATTR_KIND_API_VERSION, value - FIRST_API_VERSION);

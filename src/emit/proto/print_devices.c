@@ -80,11 +80,32 @@ static void put_tiles(Printer *printer, TextBuffer *text, const Sharding *shardi
   text_put_char(text, '}');
 }
 
+static void put_named(Printer *printer, TextBuffer *text,
+                      const RematHloText__NamedSharding *named) {
+  bool is_alone = named->mesh.len == 0;
+  print_known(printer, &named->base);
+  for (size_t i = 0; i < named->n_dimensions; i++) {
+    print_known(printer, &named->dimensions[i]->base);
+    is_alone &= named->dimensions[i]->is_closed;
+  }
+  if (!is_alone) print_refuse(printer, "a sharding on a mesh");
+  text_put(text, "{mesh[], ");
+  if (named->n_dimensions == 0) text_put(text, "replicated");
+  for (size_t i = 0; i < named->n_dimensions; i++)
+    text_put(text, i ? ", {}" : "[{}");
+  text_put(text, named->n_dimensions ? "]}" : "}");
+}
+
 static void put_leaf(Printer *printer, TextBuffer *text, const Sharding *sharding) {
   bool has_tiles = sharding->n_tile_assignment_dimensions || sharding->n_last_tile_dims ||
                    sharding->n_iota_reshape_dims || sharding->n_tuple_shardings;
-  if (sharding->type != OTHER && has_tiles && sharding->type != MAXIMAL)
+  bool has_more = sharding->type != OTHER && has_tiles && sharding->type != MAXIMAL;
+  if (has_more || (sharding->named && (sharding->type != REPLICATED || has_tiles)))
     print_refuse(printer, "a sharding has more than its type");
+  if (sharding->named) {
+    put_named(printer, text, sharding->named);
+    return;
+  }
   switch (sharding->type) {
     case REPLICATED: text_put(text, "{replicated}"); break;
     case MANUAL: text_put(text, "{manual}"); break;

@@ -85,6 +85,10 @@ static void put_header(Printer *printer, TextBuffer *text) {
   put_donors(printer, text, module->buffer_donor);
   put_entry_layout(printer, text, module->host_program_shape);
   print_frontend_attributes(printer, text, ", frontend_attributes=", module->frontend_attributes);
+  if (module->backend_config.len) {
+    text_put(text, ", backend_config=");
+    print_config(printer, text, module->backend_config);
+  }
   frames_print(printer, text);
   text_put(text, "\n\n");
 }
@@ -200,6 +204,40 @@ static void print_all(Printer *printer, Bytes data, TextBuffer *header, CompVisi
   if (!printer->refusal) order_comps(printer, visit);
 }
 
+/* ---- what a module is wrapped in ---- */
+
+enum { FIRST_FIELD_TAG = 0x0a, SECOND_FIELD_TAG = 0x12 };
+
+/* Reads field 1, which has bytes: tag, length, content. */
+static bool take_first_field(Bytes *data, Bytes *content) {
+  uint64_t length = 0;
+  size_t at = 1;
+  if (data->len == 0 || data->data[0] != FIRST_FIELD_TAG) return false;
+  for (unsigned shift = 0; shift < 35 && at < data->len; shift += 7) {
+    uint8_t byte = data->data[at++];
+    length |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte & 0x80) continue;
+    if (length > data->len - at) return false;
+    *content = (Bytes){.len = (size_t)length, .data = data->data + at};
+    *data = (Bytes){.len = data->len - at - content->len, .data = data->data + at + length};
+    return true;
+  }
+  return false;
+}
+
+/* HloProto has an HloModuleProto in its field 1, and HloSnapshot an HloProto. The module begins
+ * with two names, fields 1 and 2. */
+static Bytes unwrap(Bytes data) {
+  Bytes outer = data;
+  for (int level = 0; level < 3; level++) {
+    Bytes rest = outer, content;
+    if (!take_first_field(&rest, &content)) break;
+    if (rest.len && rest.data[0] == SECOND_FIELD_TAG) return outer;
+    outer = content;
+  }
+  return data;
+}
+
 rh_status proto_print(Bytes data, Writer *out, rh_diags *diags, Arena *scratch) {
   Arena *for_comp = arena_new(arena_options(scratch));
   Arena *for_inst = arena_new(arena_options(scratch));
@@ -210,7 +248,7 @@ rh_status proto_print(Bytes data, Writer *out, rh_diags *diags, Arena *scratch) 
                      .lines = {.arena = scratch}};
   TextBuffer header = {.arena = scratch};
   CompVisit visit = {0};
-  print_all(&printer, data, &header, &visit);
+  print_all(&printer, unwrap(data), &header, &visit);
   if (!printer.refusal) {
     write_str(out, text_str(&header));
     for (uint32_t i = 0; i < visit.order.len; i++) {

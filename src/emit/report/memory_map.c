@@ -42,7 +42,9 @@ typedef struct Mapper {
 
 /* ---- spaces ---- */
 
-static const char *kind_of(const Allocation *allocation) {
+/* NULL for what is not shown: all bytes of the map are in the device's memory. */
+static const char *kind_of(const Module *module, const Allocation *allocation) {
+  if (!target_is_device_space(module->backend.target, allocation->color)) return NULL;
   switch (allocation->kind) {
     case ALLOCATION_CONSTANT: return "constants";
     case ALLOCATION_PARAMETER: return "parameters";
@@ -55,7 +57,7 @@ static void stack(Mapper *mapper, const char *kind) {
   uint32_t first = mapper->spaces.len;
   for (uint32_t i = 0; i < mapper->heap.assignment.allocations.len; i++) {
     const Allocation *allocation = &mapper->heap.assignment.allocations.data[i];
-    const char *own_kind = kind_of(allocation);
+    const char *own_kind = kind_of(mapper->module, allocation);
     if (!own_kind || strcmp(own_kind, kind) != 0) continue;
     int64_t color = strcmp(kind, "temporaries") == 0 ? allocation->color : 0;
     uint32_t space = first;

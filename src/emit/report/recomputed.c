@@ -10,7 +10,7 @@
 /* The bytes of the result once for each run, limited so that no sum overflows. */
 static int64_t bytes_of(const Module *module, InstId id, double runs) {
   int64_t most = INT64_MAX / ((int64_t)module->insts.len + 1);
-  int64_t bytes = inst_shape(module, id)->device_bytes;
+  int64_t bytes = plain_sizes.of_all(module, inst_get(module, id)->shape);
   if (bytes < 0 || bytes > most) return most;
   if (runs <= 1) return bytes;
   return (double)bytes * runs < (double)most ? (int64_t)((double)bytes * runs) : most;

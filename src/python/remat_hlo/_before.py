@@ -5,6 +5,7 @@ optimized one took."""
 
 import dataclasses
 import io
+import re
 
 from . import _decide
 from . import _library as lib
@@ -14,6 +15,7 @@ from ._sizes import Budget
 
 STAGE = "BEFORE_OPTIMIZATIONS"
 MOST_ATTEMPTS = 4
+COPY = re.compile(r"^(\s*(?:ROOT )?%?[\w.\-]+ = [^\s(]\S* )copy\(", re.M)
 SEVERAL_DEVICES = "for several devices"
 
 
@@ -37,6 +39,8 @@ def stablehlo(text, original):
     donations and layouts."""
     from jaxlib import _hlo, _jax
     from jaxlib.mlir import ir
+    # A copy has no counterpart in StableHLO that TPU and GPU take; a reshape to the same shape is another value, too.
+    text = COPY.sub(r"\1reshape(", text)
     proto = _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
     code = _jax.mlir.xla_computation_to_mlir_module(_hlo.XlaComputation(proto))
     with original.context:
@@ -51,6 +55,10 @@ def stablehlo(text, original):
             was = _main(original).attributes
             if name in was:
                 _main(module).attributes[name] = was[name]
+        # Meshes, which shardings in those attributes refer to, are no part of HLO.
+        for operation in original.body.operations:
+            if operation.operation.name == "sdy.mesh":
+                operation.operation.clone(ir.InsertionPoint.at_block_begin(module.body))
     return module
 
 
@@ -119,13 +127,16 @@ def _search(compile_module, module, plain, options, limit, device, report, phase
     estimate = base.memory()
     before = Measured.of(plain, estimate)
     report.before, report.num_instructions = before.memory, base.num_instructions
-    is_within = report.fits(limit)
+    has_goal = report.goal(limit, options, has_bound=False) is not None  # XLA has still to fuse
     phases.end("measure")
-    if is_within:
+    if not has_goal:
         return plain
     best = _attempts(compile_module, module, base, before, options, report, phases, warnings)
     report.set_after(best.memory)
-    report.outcome = CHANGED if best is not before else NO_BETTER
+    if best is not before:
+        report.outcome = CHANGED
+    elif report.outcome != _decide.HARDLY:
+        report.outcome = NO_BETTER
     return best.executable
 
 
@@ -141,6 +152,12 @@ def _attempts(compile_module, module, base, before, options, report, phases, war
         result = base._rematerialize(Budget("bytes", goal), remat, keeps,
                                      trip_count=options.trip_count)
         phases.end("remat")
+        if not result.is_met:
+            report.may_help = tuple(one for one in _decide.live_arguments(result)
+                                    if not one.startswith("stage="))
+        if result.hardly_helps:
+            report.outcome, report.reason = _decide.HARDLY, _decide.hardly_reason(result)
+            break
         if not result.num_rematerialized:  # another order was enough, which XLA does not take over
             goal = goal * 3 // 4
             continue

@@ -87,7 +87,7 @@ def main(arguments):
 
 def _calibrate(given):
     folder = pathlib.Path(given.measurements).parent
-    runs = json.loads(pathlib.Path(given.measurements).read_text())["runs"]
+    runs = json.loads(pathlib.Path(given.measurements).read_text(encoding="utf-8"))["runs"]
     modules = [_module.load(folder / run["module"], copies="inserted") for run in runs]
     made = calibrate(modules, [float(run["seconds"]) for run in runs], _module.load_device(given.device),
                      given.name, [str(run.get("program") or run["module"]) for run in runs])

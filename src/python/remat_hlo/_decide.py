@@ -11,16 +11,17 @@ import typing
 
 from . import _library as lib
 from ._module import Memory, parse, parse_plan, write_file
-from ._sizes import format_bytes, parse_budget
+from ._sizes import Budget, format_bytes, format_change, format_percent, parse_budget, parse_part
 
 # What a report says became of a module.
-CHANGED, SMALL, WITHIN, NO_BETTER, OTHER_NAME, FAILED, REFUSED = (
-    "rematerialized", "small", "within the budget", "left as it is: no result is better", "name does not match", "failed",
-    "refused by XLA")
+CHANGED, SMALL, WITHIN, LITTLE, NO_BETTER, OTHER_NAME, FAILED, REFUSED, HARDLY = (
+    "rematerialized", "small", "within the budget", "left as it is: little is reducible",
+    "left as it is: no result is better", "name does not match", "failed", "refused by XLA",
+    "left as it is: the result hardly helps")
 # Results below this part of the peak are not recomputed, unless a limit is given.
 SMALL_SHARE = 256
-# Modules of more instructions are decided with these efforts, unless one is asked for.
-LARGE_EFFORTS = {20000: 0, 10000: 1}
+# How the figure that a budget counts is called in a line.
+COUNTED = {"total": "total", "temp+outputs": "temporaries and outputs", "temp": "temporaries"}
 
 
 @dataclasses.dataclass
@@ -34,6 +35,8 @@ class LiveReport:
     limit_bytes: typing.Optional[int] = None
     limit_counts: str = "total"
     is_met: typing.Optional[bool] = None
+    is_below_bound: bool = False  # no result can meet the limit, so the least is looked for
+    is_eager: bool = False  # an operation outside of any jit of the program
     before: typing.Optional[Memory] = None
     after: typing.Optional[Memory] = None
     modelled_seconds: typing.Optional[tuple] = None  # before, after
@@ -44,6 +47,7 @@ class LiveReport:
     from_cache: bool = False
     from_plan: typing.Optional[str] = None
     reason: str = ""
+    may_help: tuple = ()  # arguments that may lead to less memory, where the limit is not met
     seconds: dict = dataclasses.field(default_factory=dict)
     html_path: typing.Optional[str] = None
     plan_path: typing.Optional[str] = None
@@ -58,36 +62,78 @@ class LiveReport:
     def total_seconds(self):
         return sum(self.seconds.values())
 
-    def fits(self, limit):
-        """Sets the limit in bytes, of which `before` says what a part is. True if the module fits it as
-        it is, which is then its outcome."""
-        counted = self.before.counted_bytes(self.limit_counts)
-        self.limit_bytes = parse_budget(limit).bytes(counted, self.before.lower_bound_bytes)
-        if counted <= self.limit_bytes:
+    def goal(self, limit, options, has_bound=True):
+        """The budget to search under, or None if there is nothing to search for, which is then the
+        outcome. Sets the limit in bytes, of which `before` says what a part is. A budget that asks the
+        same of each module is no reason to search one that has little to give; one that names bytes is
+        not met by such a module, which is said. The bounds are those of recomputation."""
+        budget, counts = parse_budget(limit), self.limit_counts
+        counted = self.before.counted_bytes(counts)
+        self.limit_bytes = budget.bytes(counted, self.before.lower_bound_bytes)
+        least = parse_part(options.min_reducible, counted) if budget.is_relative else 0
+        prospect = self.before.weigh(counts, self.limit_bytes, least)
+        if prospect == "within":
             self.outcome, self.is_met = WITHIN, True
-        return self.outcome == WITHIN
+            return None
+        if not has_bound or options.modes != "recompute":
+            return budget
+        if prospect == "little":
+            self.outcome, self.is_met = LITTLE, None if budget.is_relative else False
+            return None
+        self.is_below_bound = prospect == "below" and budget.kind != "min"
+        return Budget("min") if self.is_below_bound else budget
+
+    @property
+    def is_worth_a_line(self):
+        """Whether the program's author may want to know: what was changed, and what cannot meet its
+        budget; but no operation outside of a jit."""
+        return not self.is_eager and (self.outcome == CHANGED or self.is_met is False)
 
     def set_after(self, memory):
         """What a result takes, and whether it meets the limit."""
         self.after = memory
-        self.is_met = memory.counted_bytes(self.limit_counts) <= self.limit_bytes
+        self.is_met = self.is_min or memory.counted_bytes(self.limit_counts) <= self.limit_bytes
+
+    @property
+    def is_min(self):
+        """Whether as little as is possible was asked for: there is no limit to miss then."""
+        return self.limit_bytes == 0
+
+    def _help(self):
+        """What ends the line where the limit is not met."""
+        return f"; may help: {', '.join(self.may_help)}" if self.may_help else ""
 
     def to_dict(self):
         return {**dataclasses.asdict(self), "added_time": self.added_time}
 
+    def _counted(self):
+        """What the limit is about, before and after, and the temporaries, if that is something else."""
+        def change(count):
+            return " -> ".join(format_bytes(count(memory)) for memory in (self.before, self.after) if memory)
+        line = f"{COUNTED[self.limit_counts]} {change(lambda m: m.counted_bytes(self.limit_counts))}"
+        if self.limit_counts == "temp":
+            return line
+        return f"{line} (temporaries {change(lambda m: m.temp_bytes)})"
+
+    def _limit(self):
+        """The limit, and whether it is met."""
+        if self.is_min:
+            return "as low as was found"
+        line = f"limit {format_bytes(self.limit_bytes)} {'met' if self.is_met else 'not met'}"
+        if not self.is_below_bound:
+            return line
+        bound = format_bytes(self.before.bound_bytes(self.limit_counts))
+        return f"{line}: it is below the bound of {bound}, as low as was found"
+
     def __str__(self):
         if self.outcome != CHANGED:
-            above = "" if self.is_met is not False else (
-                f", temporaries {format_bytes(self.before.temp_bytes)}, limit "
-                f"{format_bytes(self.limit_bytes)} ({self.limit_counts}) not met")
+            above = f", {self._counted()}, {self._limit()}{self._help()}" if self.is_met is False else ""
             return f"{self.name}: {self.outcome}{': ' * bool(self.reason)}{self.reason}{above}"
-        met = "met" if self.is_met else "not met"
         how = "plan" if self.from_plan else self.algorithm
         how = "as before" if self.from_cache else how
-        return (f"{self.name}: temporaries {format_bytes(self.before.temp_bytes)} -> "
-                f"{format_bytes(self.after.temp_bytes)}, limit {format_bytes(self.limit_bytes)} "
-                f"({self.limit_counts}) {met}, modelled time {100 * self.added_time:+.1f} %, "
-                f"{self.total_seconds:.2f} s ({how})")
+        return (f"{self.name}: {self._counted()}, {self._limit()}, modelled time "
+                f"{format_percent(self.added_time)}, {self.total_seconds:.2f} s ({how})"
+                f"{'' if self.is_met else self._help()}")
 
     def _repr_html_(self):
         import html
@@ -138,7 +184,7 @@ class Decision(typing.NamedTuple):
     modules: tuple = ()  # as it was read and as it became, if there is a text
 
 
-def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
+def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default", target="auto"):
     """Decides about a module, given as text. `mem_limit` replaces that of the options, where that is
     auto; `device` and `scheduler` replace those that are auto. Raises what the library raises."""
     limit = mem_limit if mem_limit is not None else options.mem_limit
@@ -149,7 +195,7 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
     is_scheduled = options.stage == "POST_SCHEDULER"
     scheduler = scheduler if options.scheduler == "auto" else options.scheduler
     # Both stages come after copy-insertion: nobody makes copies any more.
-    module = parse(text.encode(), copies="inserted", device=device,
+    module = parse(text.encode(), target=target, copies="inserted", device=device,
                    scheduler="auto" if is_scheduled else scheduler)
     report.name, report.num_instructions = module.name, module.num_instructions
     phases.end("parse")
@@ -161,16 +207,23 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
     phases.end("measure")
     if report.before.peak_bytes < options.min_peak:
         return Decision(report, None)
-    if report.fits(limit):
+    goal = report.goal(limit, options)
+    if goal is None:
         return Decision(report, None)
-    result, warnings = _rematerialize(module, base, options, limit, report, phases)
+    result, warnings = _rematerialize(module, base, options, goal, report, phases)
     after_text = result.text()
-    report.set_after(result.memory_after if is_scheduled else _as_scheduled(after_text, device, scheduler))
+    report.set_after(result.memory_after if is_scheduled else _as_scheduled(after_text, target, device, scheduler))
     report.num_rematerialized = result.num_rematerialized
     report.modelled_seconds = (result.cost_before.seconds, result.cost_after.seconds)
     phases.end("print")
     if report.after.temp_bytes >= report.before.temp_bytes:
         report.outcome = NO_BETTER
+        return Decision(report, None, warnings)
+    if not report.is_met:
+        report.may_help = live_arguments(result)
+    if result.hardly_helps:
+        report.outcome = HARDLY
+        report.reason = hardly_reason(result)
         return Decision(report, None, warnings)
     report.outcome = CHANGED
     try:
@@ -181,9 +234,24 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
     return Decision(report, after_text, warnings, (module, result))
 
 
-def _as_scheduled(text, device, scheduler):
+def hardly_reason(result):
+    """What a result that hardly helps would have done."""
+    counts = result.limit_counts
+    change = format_change(result.memory_before.counted_bytes(counts),
+                           result.memory_after.counted_bytes(counts))
+    return f"{change} of memory ({counts}) for {format_percent(result.added_time)} of modelled time"
+
+
+def live_arguments(result):
+    """The arguments that may lead to less memory. Programs for several devices have one stage less."""
+    return tuple(way.argument for way in result.may_help if way.argument
+                 and (way.option != "stage" or result.num_partitions == 1))
+
+
+def _as_scheduled(text, target, device, scheduler):
     """The memory of a result that has no order yet, in the order that XLA is expected to choose."""
-    return parse(text.encode(), copies="inserted", device=device, scheduler=scheduler).memory()
+    return parse(text.encode(), target=target, copies="inserted", device=device,
+                 scheduler=scheduler).memory()
 
 
 # ---- plans ----
@@ -213,7 +281,7 @@ def _hand_made_for(folder, module):
     """Those of them that are plans for modules of this name."""
     for path in _hand_made(folder):
         try:
-            if json.loads(path.read_text()).get("module") == module.name:
+            if json.loads(path.read_text(encoding="utf-8")).get("module") == module.name:
                 yield path
         except (OSError, ValueError, AttributeError):
             continue
@@ -231,14 +299,12 @@ def plan_key(options):
 
 def remat_options_for(options, report):
     """Beside what is asked for, results are small here if they are small for the module: a program
-    that fits 100 MiB has no results of 1 MiB to spare. Large modules are decided in a small part of
-    the time that XLA takes to compile them, unless an effort is asked for."""
+    that fits 100 MiB has no results of 1 MiB to spare. Modules are decided in a small part of the
+    time that XLA takes to compile them, unless an effort is asked for: `search` is what makes the most
+    of few steps."""
     remat, keeps = options.remat_options()
-    effort = next((e for n, e in LARGE_EFFORTS.items() if report.num_instructions > n), None)
-    if options.effort is None and effort is not None:
-        remat.effort = effort
-        if options.algorithm == "auto":
-            remat.algorithm = b"search"
+    if options.effort is None and options.algorithm == "auto":
+        remat.algorithm = b"search"
     takes_all = lib.load().rh_find(lib.REGISTRIES["algorithms"],
                                    remat.algorithm).contents.traits & lib.TRAIT_ALL_SIZES
     if options.small_node_limit is None and not takes_all:
@@ -252,10 +318,10 @@ def _apply(module, path, options, budget):
     return module._rematerialize(budget, remat, keeps, plan=plan, trip_count=options.trip_count)
 
 
-def _rematerialize(module, base, options, limit, report, phases):
+def _rematerialize(module, base, options, budget, report, phases):
     """By a plan, or else by a search. A saved plan is for this very module but for its source
     positions; another one fits if it can be applied, since the result is proven in any case."""
-    warnings, saved, budget = [], None, parse_budget(limit)
+    warnings, saved = [], None
     if options.plan_dir is not None:
         report.digest = module_digest(base)
         saved = pathlib.Path(options.plan_dir) / f"{_stem(options, report)}.saved.json"

@@ -17,7 +17,7 @@ import _thread as _thread_module
 import jax
 from jax import monitoring
 
-from . import __version__, _before, _decide, _library as lib, _proto, _text
+from . import __version__, _before, _decide, _library as lib, _plugins, _proto, _text
 from ._decide import CHANGED, FAILED, REFUSED, LiveReport
 from ._module import patch_proto
 from ._options import Options
@@ -28,6 +28,9 @@ LOGGER = logging.getLogger(NAME)
 MOST_REPORTS = 1000
 MOST_CACHED = 64
 MOST_CACHED_BYTES = 256 << 20
+# The function of JAX that calls a compiled one, and the folder of its own functions.
+CALLING_FRAME = "_pjit_call_impl_python"
+JAX_FOLDER = os.path.dirname(jax.__file__)
 # Lowering ends before a compilation begins, and after the program has chosen its devices.
 LOWERED_EVENT = "/jax/core/compile/jaxpr_to_mlir_module_duration"
 
@@ -46,12 +49,12 @@ class State:
         self.registered = set()    # (stage, platform)
         self.failed_platforms = set()
         self.is_listening = False
-        self.wrapped = False
+        self.undo = []             # puts back what was replaced in JAX, the last one first
         self.warned = set()        # causes
         self.reports = collections.deque(maxlen=MOST_REPORTS)
         self.cache = collections.OrderedDict()  # key: (report, serialized module or None)
         self.cached_bytes = 0
-        self.auto_limits = {}      # headroom: bytes or None
+        self.auto_limits = {}      # headroom: (bytes or None, why there are none)
         self.refused = set()       # digests of results that XLA did not compile
 
 
@@ -64,6 +67,9 @@ class _Compilation:
     """A compilation that is under way. `changed` has the keys and reports of what was rewritten."""
     name: str
     options: Options
+    device_kind: str = None    # None: that of this process's devices
+    is_for_absent: bool = False  # whether the devices are not there
+    is_eager: bool = False       # an operation that the program calls outside of any jit of its own
     changed: list = dataclasses.field(default_factory=list)
 
 
@@ -86,8 +92,8 @@ def _say(line):
 
 
 def _tell(options, report):
-    """A line on a module that was changed."""
-    if options.verbose:
+    """A line on a module, if it is asked for."""
+    if options.verbose == "all" or (options.verbose and report.is_worth_a_line):
         _say(report)
 
 
@@ -102,7 +108,7 @@ def _hook(stage, platform, serialized):
     compilation: whatever fails, the module stays as it is."""
     try:
         serialized = bytes(serialized)
-        options, compilations = _find_options(serialized)
+        options, compilations = _find_options(platform, serialized)
         if options is None or options.stage != stage:
             return None
         return _transform(options, compilations, platform, serialized)
@@ -115,19 +121,22 @@ def _hook(stage, platform, serialized):
         return None
 
 
-def _find_options(serialized):
+def _find_options(platform, serialized):
     """(options, the compilations that ask for them). Some versions of XLA call the hook in a thread
-    of their own, which knows nothing of ours: there the name of the module tells."""
+    of their own, which knows nothing of ours: there the name of the module tells. Within a compilation
+    XLA:GPU compiles modules of its own, to try kernels: they are none of the program's."""
     own = getattr(_thread, "compilation", None)
-    if own:
-        return own.options, [own]
     name = next((bytes(content).decode() for number, content, _, _ in _proto.fields(serialized)
                  if number == _proto.NAME), "")
+    if own:
+        is_own = platform == "cpu" or name == own.name
+        return (own.options, [own]) if is_own else (None, [])
     with state.lock:
         found = [c for c in state.compilations if c.name == name]
+        is_idle = not state.compilations
     if not found:
-        return state.context.value, []
-    if any(c.options != found[0].options for c in found):
+        return (state.context.value if platform == "cpu" or is_idle else None), []
+    if any((c.options, c.device_kind) != (found[0].options, found[0].device_kind) for c in found):
         _warn_once("ambiguous", f"{name} is left as it is: it is compiled under different options "
                    "at the same time, and this version of JAX does not tell which is which")
         return None, []
@@ -140,16 +149,17 @@ def _remember(report):
 
 
 def _transform(options, compilations, platform, serialized):
-    limit = _limit_of(options)
+    device = _device_of(platform, compilations[0] if compilations else None)
+    limit = _limit_of(options, device if compilations and compilations[0].is_for_absent else None)
     if limit is None:
         return None
-    key = _key(options, limit, platform, serialized)
+    key = _key(options, limit, platform, device, serialized)
     cached = _from_cache(key)
     if cached is None:
         start = time.perf_counter()
         text = _text.text_of(serialized)
         seconds = time.perf_counter() - start
-        decision = _decide_on(options, limit, platform, serialized, text)
+        decision = _decide_on(options, limit, platform, device, serialized, text)
         report = decision.report
         report.seconds = {"to text": seconds, **report.seconds}
         made = None if decision.text is None else _write(decision, serialized)
@@ -162,9 +172,9 @@ def _transform(options, compilations, platform, serialized):
         if key in state.refused:
             report = dataclasses.replace(report, outcome=REFUSED)
             made = None
+    report.is_eager = bool(compilations) and all(c.is_eager for c in compilations)
     _remember(report)
-    if made is not None or report.is_met is False:
-        _tell(options, report)
+    _tell(options, report)
     if made is None:
         return None
     for compilation in compilations:
@@ -190,6 +200,9 @@ def _patch(decision, serialized, mark):
         return None
     try:
         return patch_proto(*decision.modules, serialized, NAME, mark)
+    except lib.InternalError as error:  # a fault of ours, which the way by the text may not have
+        _warn_once(("patch", type(error).__name__), f"{decision.report.name} is read from text: {_first_line(error)}")
+        return None
     except lib.Error as error:
         LOGGER.debug("remat_hlo: %s is read from text: %s", decision.report.name, error)
         return None
@@ -201,13 +214,13 @@ def _write_text(text, mark):
         _decide.add_mark(text, NAME, mark)).as_serialized_hlo_module_proto()
 
 
-def _decide_on(options, limit, platform, serialized, text):
+def _decide_on(options, limit, platform, device, serialized, text):
     """What becomes of a module, also where deciding fails."""
     text = _decide.add_counts(text, *_proto.device_counts(serialized))
     try:
         decision = _decide.decide(
-            text, options, mem_limit=limit, device=_device_of(platform),
-            scheduler=_scheduler_of(platform))
+            text, options, mem_limit=limit, device=device, scheduler=_scheduler_of(platform),
+            target=_plugins.target_of(platform))
     except (Exception, RecursionError) as error:  # a module that fails is no reason to stop others
         name = text[:200].partition("\n")[0].removeprefix("HloModule ").partition(",")[0]
         _warn_once(("failed", type(error).__name__), f"{name} is left as it is: "
@@ -220,21 +233,19 @@ def _decide_on(options, limit, platform, serialized, text):
     return decision
 
 
-def _device_of(platform):
-    """The profile of a device of this platform."""
-    if platform == "cpu":
-        return "cpu"
-    try:
-        kind = jax.local_devices(backend=platform)[0].device_kind.lower()
-    except Exception:  # the backend is not asked for more than a name
-        kind = ""
-    for words, profile in ((("h100",), "h100-sxm"), (("h200",), "h200"), (("b200",), "b200"),
-                           (("mi300",), "mi300x"), (("v5", "lite"), "tpu-v5e"),
-                           (("v5e",), "tpu-v5e"), (("v5p",), "tpu-v5p"), (("v5",), "tpu-v5p"),
-                           (("a100", "40g"), "a100-40g")):
-        if all(word in kind for word in words):
-            return profile
-    return "a100-80g"
+def _device_of(platform, compilation=None):
+    """The profile of the devices that are compiled for, or else of this process's devices."""
+    kind = compilation.device_kind if compilation else None
+    if kind is None and platform != "cpu":
+        try:
+            kind = jax.local_devices(backend=platform)[0].device_kind
+        except Exception:  # the backend is not asked for more than a name
+            kind = ""
+    profile, is_known = _plugins.profile_of(platform, kind or "")
+    if not is_known:
+        _warn_once(("device", kind), f"no profile is known for the device {kind or platform}: modelled times "
+                   f"are those of {profile}; device= chooses another one")
+    return profile
 
 
 def _scheduler_of(platform):
@@ -254,13 +265,13 @@ def _mark(report):
 
 # ---- the cache ----
 
-def _key(options, limit, platform, serialized):
+def _key(options, limit, platform, device, serialized):
     """The module but for its id, which XLA gives anew to each, and all that decides."""
     digest = hashlib.sha256()
     for number, _, begin, end in _proto.fields(serialized):
         if number != _proto.ID:
             digest.update(serialized[begin:end])
-    return digest.hexdigest(), options.digest(limit, platform, _decide.plan_key(options),
+    return digest.hexdigest(), options.digest(limit, platform, device, _decide.plan_key(options),
                                               options.plan_dir)
 
 
@@ -285,40 +296,54 @@ def _to_cache(key, report, made):
 
 # ---- what auto is ----
 
-def auto_limit(options):
+def auto_limit(options, warns=True):
     """What the devices of this process, and of the others of its job, have left: found once, so that
-    every module is given the same. None where a device does not say."""
+    every module is given the same. None where a device does not say, of which `warns` tells."""
     with state.lock:
         if options.headroom not in state.auto_limits:
             state.auto_limits[options.headroom] = _find_auto_limit(options.headroom)
-        return state.auto_limits[options.headroom]
+        limit, why_not = state.auto_limits[options.headroom]
+    if limit is None and warns:
+        _warn_once("auto", f"mem_limit=auto does nothing: {why_not}")
+    return limit
 
 
-def _limit_of(options):
-    """The budget, also where it is auto. None: there is none."""
-    return auto_limit(options) if options.mem_limit == "auto" else options.mem_limit
+def _limit_of(options, absent_device=None):
+    """The budget, also where it is auto: for a device that is not there, what its profile says that it
+    offers. None: there is none."""
+    if options.mem_limit != "auto":
+        return options.mem_limit
+    return _limit_of_absent(options, absent_device) if absent_device else auto_limit(options)
+
+
+def _limit_of_absent(options, device):
+    size = _plugins.memory_of(device)
+    return size - _headroom_bytes(options.headroom, size) if size else None
+
+
+def _headroom_bytes(headroom, size):
+    """What auto leaves free of a device's memory."""
+    if SHARE.fullmatch(headroom):
+        return Budget("share", parse_budget(headroom).amount).bytes(size, 0)
+    return parse_size(headroom)
 
 
 def _find_auto_limit(headroom):
+    """(the limit or None, why there is none)."""
     limits = []
     for device in jax.local_devices():
         stats = device.memory_stats() or {}
         if not stats.get("bytes_limit"):
-            _warn_once("auto", f"mem_limit=auto does nothing: {device.platform} devices do not say "
-                       "how much memory they have")
-            return None
+            return None, f"{device.platform} devices do not say how much memory they have"
         size = stats["bytes_limit"]
-        keep = Budget("share", parse_budget(headroom).amount).bytes(size, 0) \
-            if SHARE.fullmatch(headroom) else parse_size(headroom)
-        limits.append(size - stats.get("bytes_in_use", 0) - keep)
+        limits.append(size - stats.get("bytes_in_use", 0) - _headroom_bytes(headroom, size))
     limit = _least_of_all_processes(min(limits), headroom)
-    if limit is None or limit <= 0:
-        _warn_once("auto", "mem_limit=auto does nothing: no memory is left" if limit is not None
-                   else "mem_limit=auto does nothing: the other processes do not say how much "
-                   "memory they have left")
-        return None
+    if limit is None:
+        return None, "the other processes do not say how much memory they have left"
+    if limit <= 0:
+        return None, "no memory is left"
     _say(f"mem_limit=auto is {format_bytes(limit)}")
-    return limit
+    return limit, ""
 
 
 def _least_of_all_processes(limit, headroom):
@@ -337,6 +362,37 @@ def _least_of_all_processes(limit, headroom):
         return None
 
 
+# ---- what is replaced in JAX ----
+
+def _replace(module, name, inner, outer):
+    """Until the last one is done with us. What somebody else has put over ours meanwhile stays: it calls
+    ours, which then does nothing but call JAX's."""
+    def put_back():
+        if getattr(module, name, None) is outer:
+            setattr(module, name, inner)
+
+    setattr(module, name, outer)
+    state.undo.append(put_back)
+
+
+def _listen():
+    monitoring.register_event_duration_secs_listener(_on_event)
+    state.is_listening = True
+
+
+def _stop_listening():
+    """Where JAX has a function for that; else _on_event() finds that there is nobody to tell."""
+    try:
+        from jax._src import monitoring as inner
+        unregister = getattr(inner, "unregister_event_duration_listener", None) or \
+            inner._unregister_event_duration_listener_by_callback
+        unregister(_on_event)
+    except Exception as error:
+        LOGGER.debug("remat_hlo goes on listening to JAX: %s", error)
+        return
+    state.is_listening = False
+
+
 # ---- JAX's persistent cache ----
 
 def _persistent_key():
@@ -344,7 +400,8 @@ def _persistent_key():
     options = state.context.value
     if options is None:
         return ""
-    limit = _limit_of(options)
+    # JAX's own key has the devices, on which the limit for absent ones depends.
+    limit = auto_limit(options, warns=False) if options.mem_limit == "auto" else options.mem_limit
     return f" {NAME} {__version__} {options.digest(limit, _decide.plan_key(options))}"
 
 
@@ -353,7 +410,9 @@ def _guard_persistent_cache():
     from jax._src import cache_key
     inner = getattr(cache_key, "custom_hook", None)
     if inner is None:
+        was_enabled = jax.config.jax_enable_compilation_cache
         jax.config.update("jax_enable_compilation_cache", False)
+        state.undo.append(functools.partial(jax.config.update, "jax_enable_compilation_cache", was_enabled))
         _warn_once("cache", "JAX's persistent compilation cache is switched off: this version of JAX "
                    "does not let its key be extended")
         return
@@ -362,15 +421,30 @@ def _guard_persistent_cache():
     def custom_hook():
         return inner() + _persistent_key()
 
-    cache_key.custom_hook = custom_hook
+    _replace(cache_key, "custom_hook", inner, custom_hook)
 
 
 # ---- compilations ----
 
+def _is_eager():
+    """Whether what this thread compiles is an operation that the program calls outside of any jit of its
+    own: a primitive, or a function of JAX that JAX compiles, such as jax.random.normal. JAX knows where the
+    function was written, in a frame between the program and the compiler."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == CALLING_FRAME:
+            jaxpr = frame.f_locals.get("jaxpr")
+            where = getattr(getattr(jaxpr, "jaxpr", jaxpr), "debug_info", None)
+            return f" at {JAX_FOLDER}{os.sep}" in str(getattr(where, "func_src_info", ""))
+        frame = frame.f_back
+    return False
+
+
 @contextlib.contextmanager
-def _compilation(name, options):
+def _compilation(name, options, *devices):
     """XLA reads its list of hooks without a lock: nothing is registered while it compiles."""
-    outer, made = getattr(_thread, "compilation", None), _Compilation(name, options)
+    outer = getattr(_thread, "compilation", None)
+    made = _Compilation(name, options, *devices, is_eager=_is_eager())
     with state.lock:
         state.compilations.append(made)
     _thread.compilation = made
@@ -388,17 +462,23 @@ def _compile_before(inner, options, backend, module, *arguments, **named):
     def compile_module(module):
         return inner(backend, module, *arguments, **named)
 
-    limit = _limit_of(options)
+    kind, is_absent = _devices_of(backend)
+    device = _device_of(backend.platform, _Compilation("", options, kind, is_absent))
+    limit = _limit_of(options, device if is_absent else None)
     if limit is None:
         return compile_module(module)
     executable, report, warnings = _before.compile_within(
-        compile_module, module, options, limit, _device_of(backend.platform))
+        compile_module, module, options, limit, device)
     for cause, message in warnings:
         _warn_once(cause, message)
+    report.is_eager = _is_eager()
     _remember(report)
-    if report.outcome == CHANGED or report.is_met is False:
-        _tell(options, report)
+    _tell(options, report)
     return executable
+
+
+def _changed_name(compilation):
+    return compilation.changed[0][1].name
 
 
 def _refuse(compilation, why):
@@ -407,7 +487,7 @@ def _refuse(compilation, why):
         for key, report in compilation.changed:
             state.refused.add(key)
             report.outcome = REFUSED
-    _warn_once("refused", f"{why % compilation.changed[0][1].name}; it is compiled as it was")
+    _warn_once("refused", f"{why}; it is compiled as it was")
     compilation.changed.clear()
 
 
@@ -415,16 +495,67 @@ def _temp_bytes(executable):
     return executable.get_compiled_memory_stats().temp_size_in_bytes
 
 
-def _has_grown(compilation, executable):
-    """Whether XLA has assigned more than was predicted of the modules as they were. That may be where it
-    chooses another order than was expected, which only it knows."""
-    if not compilation.changed:
+def _may_be_worse(options, platform, compilation, executable):
+    """Whether the program as it was may take less than what it was made to be: where XLA has assigned more than
+    it can be expected to come down to by itself. `check` may ask for more, or for nothing."""
+    if not compilation.changed or options.check == "never":
         return False
     try:
-        before = sum(report.before.temp_bytes for _, report in compilation.changed)
-        return _temp_bytes(executable) > before
+        device = _device_of(platform, compilation)
+        least = sum(_plugins.least_temp_bytes(platform, report.before, device)
+                    for _, report in compilation.changed)
+        return options.check == "always" or _temp_bytes(executable) > least
     except Exception:  # an executable that says nothing about its memory
         return False
+
+
+def _is_out_of_memory(error):
+    return "RESOURCE_EXHAUSTED" in str(error)
+
+
+def _after_failure(compilation, compile_again, error):
+    """XLA does not compile a program as it was rewritten, so it is compiled as it was. Where there is no
+    room for either, the error is that of the one which we expect to be smaller."""
+    if not _is_out_of_memory(error):
+        _refuse(compilation, f"XLA does not compile {_changed_name(compilation)} as it was rewritten: "
+                f"{_first_line(error)}")
+        return compile_again()
+    compilation.options = None  # what follows is compiled as it is
+    try:
+        plain = compile_again()
+    except Exception as second:
+        raise error if _is_out_of_memory(second) else second
+    _refuse(compilation, f"XLA has no memory for {_changed_name(compilation)} as it was rewritten, and has "
+            "enough without that")
+    return plain
+
+
+def _better(compilation, compile_again, made):
+    """The smaller one of what was made and the program as it was, which may not fit at all."""
+    compilation.options = None  # what follows is compiled as it is
+    try:
+        plain = compile_again()
+    except Exception as error:
+        LOGGER.debug("remat_hlo: %s as it was does not compile: %s", compilation.name, _first_line(error))
+        return made
+    if _temp_bytes(made) <= _temp_bytes(plain):
+        return made
+    _refuse(compilation, f"XLA assigns more temporaries to {_changed_name(compilation)} as it was rewritten "
+            "than without that")
+    return plain
+
+
+def _devices_of(backend):
+    """(their kind, whether they are not there). One client has devices of one kind."""
+    try:
+        from jaxlib import _jax
+        is_absent = isinstance(backend, _jax.CompileOnlyPyClient)
+    except (ImportError, AttributeError):
+        is_absent = False
+    try:
+        return backend.devices()[0].device_kind, is_absent
+    except Exception:  # a client that says nothing of its devices
+        return None, is_absent
 
 
 def _guard_compilations():
@@ -437,26 +568,32 @@ def _guard_compilations():
     @functools.wraps(inner)
     def backend_compile_and_load(backend, module, *arguments, **named):
         options = state.context.value
-        with _compilation(module.operation.attributes["sym_name"].value, options) as compilation:
+        if options is None:
+            devices = ()
+        else:
+            register([backend.platform])
+            devices = _devices_of(backend)
+            if options.mem_limit == "auto" and not devices[1]:
+                auto_limit(options)  # before this program takes memory
+
+        def compile_it():
+            return inner(backend, module, *arguments, **named)
+
+        name = module.operation.attributes["sym_name"].value
+        with _compilation(name, options, *devices) as compilation:
             if options is not None and options.stage == _before.STAGE:
                 return _compile_before(inner, options, backend, module, *arguments, **named)
             try:
-                made = inner(backend, module, *arguments, **named)
+                made = compile_it()
             except Exception as error:
                 if not compilation.changed:
                     raise
-                _refuse(compilation, f"XLA does not compile %s as it was rewritten: {_first_line(error)}")
-                return inner(backend, module, *arguments, **named)
-            if not _has_grown(compilation, made):
+                return _after_failure(compilation, compile_it, error)
+            if not _may_be_worse(options, backend.platform, compilation, made):
                 return made
-            compilation.options = None  # what follows is compiled as it is
-            plain = inner(backend, module, *arguments, **named)
-            if _temp_bytes(made) <= _temp_bytes(plain):
-                return made
-            _refuse(compilation, "XLA assigns more temporaries to %s as it was rewritten than without that")
-            return plain
+            return _better(compilation, compile_it, made)
 
-    compiler.backend_compile_and_load = backend_compile_and_load
+    _replace(compiler, "backend_compile_and_load", inner, backend_compile_and_load)
 
 
 # ---- installing ----
@@ -470,21 +607,24 @@ def backends_exist():
 
 
 def _on_event(event, duration, **_):
-    """JAX tells that it has lowered a program: it has backends now, and is about to compile."""
+    """JAX tells that it has lowered a program, and is about to compile. Where JAX has backends, they are
+    for that; what is compiled for devices that are not there needs none."""
     del duration
-    if event == LOWERED_EVENT and state.num_users:
+    if event == LOWERED_EVENT and state.num_users and backends_exist():
         register()
 
 
-def register():
-    """Has XLA call the hooks. Registering makes backends, so it waits until the program has its
-    own reasons to have them: it may still choose platforms, or join a job of several processes."""
+def register(platforms=None):
+    """Has XLA call the hooks, on all backends or on some platforms. It waits until the program has its own
+    reasons to have them: it may still choose platforms, or join a job of several processes."""
     options = state.context.value
     if options is None or options.stage == _before.STAGE or \
             getattr(_thread, "compilation", None):
         return
-    from jax.extend import backend, xla
-    stage, platforms = options.stage, sorted(backend.backends())
+    if platforms is None:
+        from jax.extend import backend
+        platforms = sorted(backend.backends())
+    stage, platforms = options.stage, [_plugins.hook_platform(platform) for platform in platforms]
     with state.lock:
         for platform in platforms:
             if (stage, platform) in state.registered or platform in state.failed_platforms:
@@ -493,16 +633,12 @@ def register():
             if (stage, platform) in state.registered:  # by another thread meanwhile
                 continue
             try:
-                xla.register_hlo_module_transformation(
-                    functools.partial(_hook, stage, platform), name=NAME,
-                    stage=xla.PipelineStage[stage], platforms=platform)
+                _plugins.register(platform, NAME, stage, functools.partial(_hook, stage, platform))
                 state.registered.add((stage, platform))
             except Exception as error:
                 state.failed_platforms.add(platform)
                 _warn_once(("platform", platform), f"modules for {platform} are left as they "
                            f"are: {_first_line(error)}")
-        if options.mem_limit == "auto":
-            auto_limit(options)
 
 
 def has_hooks():
@@ -519,26 +655,29 @@ def begin(options):
                            f"stage='{_before.STAGE}' does without")
     with state.lock:
         state.num_users += 1
-        if not state.wrapped:
+        if not state.undo:
             _guard_persistent_cache()
             _guard_compilations()
-            state.wrapped = True
         if not state.is_listening:
-            monitoring.register_event_duration_secs_listener(_on_event)
-            state.is_listening = True
+            _listen()
 
 
 def end():
-    """The last one clears the hooks, so that nobody is asked about programs that stay as they are,
-    unless XLA is compiling: then they stay, and have nothing to say."""
+    """The last one puts back what was replaced in JAX, and clears the hooks, so that nobody is asked about
+    programs that stay as they are, unless XLA is compiling: then the hooks stay, and have nothing to
+    say."""
     with state.lock:
         state.num_users -= 1
-        if state.num_users or state.compilations or not state.registered:
+        if state.num_users:
             return
-        from jax.extend import xla
+        while state.undo:
+            state.undo.pop()()
+        if state.is_listening:
+            _stop_listening()
+        if state.compilations or not state.registered:
+            return
         for stage, platform in sorted(state.registered):
-            xla.clear_hlo_module_transformation(NAME, stage=xla.PipelineStage[stage],
-                                                platforms=platform)
+            _plugins.clear(platform, NAME, stage)
         state.registered.clear()
 
 

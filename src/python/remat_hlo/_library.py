@@ -2,10 +2,13 @@
 uses, with statuses turned into exceptions. Nothing here keeps state between calls, except that the
 library is loaded once."""
 
+import contextlib
 import ctypes
 import functools
 import os
 import pathlib
+import signal
+import threading
 from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_int, c_int64, c_size_t
 from ctypes import c_uint, c_uint32, c_uint64, c_void_p
 
@@ -144,7 +147,8 @@ class Memory(Sized):
                 ("parameter_bytes", c_int64), ("output_bytes", c_int64),
                 ("aliased_bytes", c_int64), ("constant_bytes", c_int64), ("total_bytes", c_int64),
                 ("lower_bound_bytes", c_int64), ("peak_instruction", Text),
-                ("lower_bound_instruction", Text), ("lower_bound_kind", c_char_p)]
+                ("lower_bound_instruction", Text), ("lower_bound_kind", c_char_p),
+                ("lower_bound_within", c_uint)]
 
 
 class LiveValue(Structure):
@@ -237,9 +241,15 @@ class RematResult(Sized):
                 ("num_ordered", c_uint64), ("num_tied", c_uint64 * 4), ("num_merged", c_uint64),
                 ("compiled_default_bytes", c_int64), ("compiled_bfs_bytes", c_int64),
                 ("num_compressed", c_uint64), ("num_narrowed", c_uint64),
-                ("num_offloaded", c_uint64), ("rounds_alike", c_bool)]
+                 ("num_offloaded", c_uint64), ("rounds_alike", c_bool), ("hardly_helps", c_bool),
+                 ("is_out_of_steps", c_bool)]
     DEFAULTS = {"default_counted_bytes": -1, "bfs_counted_bytes": -1, "compiled_default_bytes": -1,
                 "compiled_bfs_bytes": -1}
+
+
+class Way(Structure):
+    _fields_ = [("option", c_char_p), ("value", c_char_p), ("bytes", c_int64),
+                ("explanation", c_char_p)]
 
 
 class VerifyOptions(Sized):
@@ -267,12 +277,16 @@ EMITS = {"scheduled": 0, "unscheduled": 1}
 PROTECTS = {"auto": 0, "none": 1, "control-deps": 2, "opt-barrier": 3, "conditional": 4}
 INLINES = {"auto": 0, "never": 1, "always": 2}
 MODES = {"recompute": 1, "compress": 2, "offload": 4, "narrow": 8}
+PROSPECTS = {"within": 0, "little": 1, "below": 2, "open": 3}
+EFFORT_BY_SIZE = -1
 PICTURES = {"html": 0, "svg": 1, "perfetto": 2}
 SUMS = {"category": 0, "opcode": 1, "source": 2, "op_name": 3, "computation": 4}
 REGISTRIES = {"schedulers": 0, "algorithms": 1, "memory_models": 2, "lint_rules": 3, "packings": 4,
               "targets": 5, "parameters": 6}
 
 WRITE_FN = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(c_char), c_size_t)
+CANCEL_FN = ctypes.CFUNCTYPE(c_bool, c_void_p)
+WAY_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Way))
 CHANGE_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Change))
 
 HANDLE = c_void_p
@@ -302,6 +316,8 @@ FUNCTIONS = {
     "rh_schedule": (c_int, (HANDLE, SETTINGS, POINTER(ScheduleOptions), OUT, HANDLE)),
     "rh_measure_memory": (c_int, (HANDLE, SETTINGS, c_char_p, POINTER(Memory), HANDLE)),
     "rh_counted_bytes": (c_int64, (POINTER(Memory), c_int)),
+    "rh_counted_bound_bytes": (c_int64, (POINTER(Memory), c_int)),
+    "rh_weigh_budget": (c_int, (POINTER(Memory), c_int, c_int64, c_int64)),
     "rh_report_make": (c_int, (HANDLE, SETTINGS, c_char_p, POINTER(POINTER(Report)), HANDLE)),
     "rh_report_free": (None, (POINTER(Report),)),
     "rh_compare_sums": (c_int, (Sums, Sums, CHANGE_FN, c_void_p, HANDLE)),
@@ -321,6 +337,8 @@ FUNCTIONS = {
     "rh_measure_cost": (c_int, (HANDLE, SETTINGS, HANDLE, c_int64, POINTER(Cost), HANDLE)),
     "rh_remat": (c_int, (HANDLE, SETTINGS, POINTER(RematOptions), OUT, POINTER(RematResult),
                          HANDLE)),
+    "rh_visit_ways": (c_int, (HANDLE, HANDLE, SETTINGS, POINTER(RematOptions), POINTER(RematResult),
+                              WAY_FN, c_void_p, HANDLE)),
     "rh_plan_parse": (c_int, (c_char_p, c_size_t, OUT, HANDLE)),
     "rh_plan_free": (None, (HANDLE,)),
     "rh_plan_preparation": (c_int, (HANDLE, POINTER(ScheduleOptions), HANDLE)),
@@ -391,16 +409,81 @@ def call(name, *arguments, text=None, accept=(OK,)):
     raise ERRORS.get(status, Error)(library.rh_status_name(status).decode(), found)
 
 
+class Noted:
+    """Whether Ctrl-C was pressed while the library ran."""
+
+    def __init__(self):
+        self.arguments = None
+
+    def note(self, *arguments):
+        self.arguments = arguments
+
+    @property
+    def is_pressed(self):
+        return self.arguments is not None
+
+
+@contextlib.contextmanager
+def interrupts_noted():
+    """Ctrl-C is noted within the block, and handled after it. Python handles it in its main thread between
+    two of its instructions; within a function that the library calls, it could raise nothing."""
+    noted, old = Noted(), None
+    if threading.current_thread() is threading.main_thread():
+        old = signal.getsignal(signal.SIGINT)
+    try:
+        if callable(old):
+            signal.signal(signal.SIGINT, noted.note)
+    except ValueError:  # this is not the main interpreter
+        old = None
+    try:
+        yield noted
+    finally:
+        if callable(old):
+            signal.signal(signal.SIGINT, old)
+            if noted.is_pressed:
+                old(*noted.arguments)
+
+
+class Caught:
+    """What is raised within functions that the library calls. It cannot pass through the library: ctypes
+    prints it, and the library gets an undefined number."""
+
+    def __init__(self):
+        self.error = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if error is not None and self.error is None:
+            self.error = error
+        return True
+
+    @contextlib.contextmanager
+    def raised_after(self):
+        """Raises it at the end of the block, instead of what the library made of it."""
+        try:
+            yield
+        except Error:
+            if self.error is None:
+                raise
+        if self.error is not None:
+            raise self.error
+
+
 def collect(name, *arguments):
     """Calls a function whose last arguments are a write function, its context and an rh_diags.
     Returns the bytes that it wrote."""
-    parts = []
+    parts, caught = [], Caught()
 
     def write(_, data, length):
-        parts.append(ctypes.string_at(data, length))
-        return 0
+        with caught:
+            parts.append(ctypes.string_at(data, length))
+            return 0
+        return 1
 
-    call(name, *arguments, WRITE_FN(write), None)
+    with interrupts_noted(), caught.raised_after():
+        call(name, *arguments, WRITE_FN(write), None)
     return b"".join(parts)
 
 

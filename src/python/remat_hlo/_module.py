@@ -9,6 +9,8 @@ import gzip
 import json
 import os
 import pathlib
+import typing
+import uuid
 import warnings
 
 from . import _library as lib
@@ -37,11 +39,25 @@ class Memory:
         """What a limit on `temp`, `temp+outputs` or `total` counts."""
         return self._counted[counts]
 
+    def bound_bytes(self, counts="total"):
+        """What no order and no recomputation brings counted_bytes(counts) below."""
+        return lib.load().rh_counted_bound_bytes(ctypes.byref(self._struct), lib.COUNTS[counts])
+
+    def weigh(self, counts, limit_bytes, min_reducible_bytes=0):
+        """What a budget asks of the module: `within`, `little`, `below` or `open`; see rh_prospect in
+        remat_hlo.h."""
+        return lib.name_of(lib.load().rh_weigh_budget(
+            ctypes.byref(self._struct), lib.COUNTS[counts], limit_bytes, min_reducible_bytes),
+            lib.PROSPECTS)
+
+    @functools.cached_property
+    def _struct(self):
+        return lib.Memory(**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)
+                             if f.type in (int, "int")})
+
     @functools.cached_property
     def _counted(self):
-        struct = lib.Memory(**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)
-                               if f.type in (int, "int")})
-        return {name: lib.load().rh_counted_bytes(ctypes.byref(struct), number)
+        return {name: lib.load().rh_counted_bytes(ctypes.byref(self._struct), number)
                 for name, number in lib.COUNTS.items()}
 
 
@@ -367,14 +383,20 @@ class Module:
         out, result = ctypes.c_void_p(), lib.RematResult()
         arguments = [base._scheduled.pointer, ctypes.byref(base._settings)]
         arguments += [plan.pointer] if plan else []
-        status, found = lib.call(
-            "rh_apply_plan" if plan else "rh_remat", *arguments, ctypes.byref(options),
-            ctypes.byref(out), ctypes.byref(result), text=self._text,
-            accept=(lib.OK, lib.OVER_LIMIT))
-        made = self._keep(out)
+        with lib.interrupts_noted() as noted:
+            cancel = lib.CANCEL_FN(lambda _: noted.is_pressed)
+            options.cancel = ctypes.cast(cancel, ctypes.c_void_p)
+            try:
+                status, found = lib.call(
+                    "rh_apply_plan" if plan else "rh_remat", *arguments, ctypes.byref(options),
+                    ctypes.byref(out), ctypes.byref(result), text=self._text,
+                    accept=(lib.OK, lib.OVER_LIMIT))
+            finally:
+                options.cancel = None
+            made = self._keep(out)
         if base.copies == "pending" and not base.copies_certain:
             found = [*found, *self._doubts(made)]
-        return Rematerialized(base, before, made, limit, options, result, found, trip_count)
+        return Rematerialized(base, before, made, limit, (options, keeps), result, found, trip_count)
 
     def _doubts(self, made):
         """Warnings of what is right only if XLA has still to insert its copies."""
@@ -408,11 +430,15 @@ class Module:
         opcode, source, op_name or computation."""
         number, changes = lib.choice("by", by, lib.SUMS), []
 
-        def visit(_, change):
-            change = change.contents
-            changes.append(Change(_place(change), change.before_bytes, change.after_bytes))
+        caught = lib.Caught()
 
-        with self._report(memory_model) as old, after._report(memory_model) as new:
+        def visit(_, change):
+            with caught:
+                change = change.contents
+                changes.append(Change(_place(change), change.before_bytes, change.after_bytes))
+
+        with self._report(memory_model) as old, after._report(memory_model) as new, \
+                lib.interrupts_noted(), caught.raised_after():
             lib.call("rh_compare_sums", old.sums[number], new.sums[number], lib.CHANGE_FN(visit),
                      None)
         return changes
@@ -465,9 +491,9 @@ def write_file(path, text):
     """Writes a file as a whole or not at all. Returns the text."""
     if path is not None:
         path = pathlib.Path(path)
-        part = path.with_name(f".{path.name}.{os.getpid()}")
+        part = path.with_name(f".{uuid.uuid4().hex}")  # others may write the same file at this time
         try:
-            part.write_text(text)
+            part.write_text(text, encoding="utf-8")
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -477,7 +503,7 @@ def write_file(path, text):
 def parse_plan(plan):
     """The handle of a plan: JSON text, or the path of it."""
     if isinstance(plan, os.PathLike) or not plan.lstrip().startswith("{"):
-        plan = pathlib.Path(plan).read_text()
+        plan = pathlib.Path(plan).read_text(encoding="utf-8")
     text, out = plan.encode(), ctypes.c_void_p()
     lib.call("rh_plan_parse", text, len(text), ctypes.byref(out), text=text)
     return lib.Handle(out.value, "rh_plan_free")
@@ -520,17 +546,40 @@ def remat_options(*, algorithm="auto", memory_model="heap", limit_counts="total"
 
 # ---- results ----
 
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """What may lead to less memory. `option` is its name on the command line; `stage` stands for an
+    earlier dump, and `calibrate` for the command. `bytes` at the peak stay for this reason."""
+    option: str
+    value: typing.Optional[str]
+    bytes: int
+    explanation: str
+
+    ARGUMENTS = {"remat-collectives": "remat_collectives=True", "small-node-limit": "small_node_limit={}",
+                 "algorithm": "algorithm='{}'", "effort": "effort={}", "remat-mode": "modes='{}'",
+                 "stage": "stage='{}'", "calibrate": "remat-hlo calibrate"}
+
+    @property
+    def argument(self):
+        """How programs that are compiled as they run ask for it; None where they cannot."""
+        form = self.ARGUMENTS.get(self.option)
+        return form and form.format(self.value)
+
+
 class Rematerialized(Module):
     """A module under a budget. `before` is the module that it was made from."""
 
-    def __init__(self, before, memory_before, handle, limit_bytes, options, result, diagnostics,
+    def __init__(self, before, memory_before, handle, limit_bytes, asked, result, diagnostics,
                  trip_count):
+        options, _ = self._asked = asked
         super().__init__(handle, before._settings, before.device, "auto", before._text,
                          before.path, diagnostics)
         self.before, self.memory_before = before, memory_before
+        self.is_min = limit_bytes == 0
         self.limit_bytes = None if limit_bytes == lib.NO_LIMIT else limit_bytes
         self.limit_counts = lib.name_of(options.limit_counts, lib.COUNTS)
-        self.is_met = result.is_met
+        self.is_met = result.is_met or self.is_min
+        self.hardly_helps, self._result = result.hardly_helps, result
         self.algorithm = result.algorithm.decode() if result.algorithm else None
         self.remat_seconds, self.verify_seconds = result.remat_seconds, result.verify_seconds
         self.is_timed_out = result.is_timed_out
@@ -557,6 +606,22 @@ class Rematerialized(Module):
         return (self.cost_after.seconds - before) / before if before else 0.0
 
     @functools.cached_property
+    def may_help(self):
+        """What may lead to less memory where the budget is not met or is `min`: a list of Way."""
+        ways = []
+
+        def visit(_, way):
+            way = way.contents
+            ways.append(Way(way.option.decode(), way.value.decode() if way.value else None, way.bytes,
+                            way.explanation.decode()))
+
+        options, _ = self._asked
+        lib.call("rh_visit_ways", self.before._scheduled.pointer, self._handle.pointer,
+                 ctypes.byref(self._settings), ctypes.byref(options), ctypes.byref(self._result),
+                 lib.WAY_FN(visit), None)
+        return ways
+
+    @functools.cached_property
     def plan(self):
         """The steps as JSON text, which `Module.apply` repeats without a search."""
         return lib.collect("rh_emit_plan", self._handle.pointer, ctypes.byref(self._settings),
@@ -574,12 +639,12 @@ class Rematerialized(Module):
         return write_file(path, self._both("svg"))
 
     def _both(self, kind):
-        limit = -1 if self.limit_bytes is None else self.limit_bytes
+        limit = -1 if self.limit_bytes is None or self.is_min else self.limit_bytes
         return self._picture(kind, self.before, limit, self.limit_counts)
 
     def __repr__(self):
         met = "met" if self.is_met else "not met"
-        limit = "no limit" if self.limit_bytes is None else \
+        limit = "min" if self.is_min else "no limit" if self.limit_bytes is None else \
             f"limit {format_bytes(self.limit_bytes)}, {met}"
         return (f"<Rematerialized {self.name}: {format_bytes(self.memory_before.peak_bytes)} -> "
                 f"{format_bytes(self.memory_after.peak_bytes)}, {limit}, "

@@ -6,9 +6,9 @@ import hashlib
 import os
 import re
 
-from ._library import COUNTS, PROTECTS
+from ._library import COUNTS, EFFORT_BY_SIZE, PROTECTS
 from ._module import devices, remat_options
-from ._sizes import SHARE, parse_budget, parse_size
+from ._sizes import SHARE, parse_budget, parse_part, parse_size
 
 STAGES = ("POST_SCHEDULER", "PRE_SCHEDULER", "BEFORE_OPTIMIZATIONS")
 PREFIX = "REMAT_HLO_"
@@ -30,13 +30,17 @@ class Options:
     stage: str = _option("POST_SCHEDULER", "where in XLA's pipeline: POST_SCHEDULER, "
                          "PRE_SCHEDULER or BEFORE_OPTIMIZATIONS")
     min_peak: int = _option("1MiB", "modules whose peak is lower are left alone", parse=parse_size)
+    min_reducible: str = _option("5%", "under 80%, r50% and min, modules with less than this above their "
+                                 "lower bound are left alone without a search: a size, or a share of "
+                                 "what the budget counts")
     limit_counts: str = _option("total", "what the budget bounds: total, temp+outputs or temp",
                                 choices=tuple(COUNTS))
     headroom: str = _option("5%", "what auto leaves free: a size, or a share of the device's memory")
-    effort: int = _option(None, "how long algorithms may search, 0 to 9, in steps [5; by search "
-                          "instead of auto, 1 for modules of more than 10,000 instructions and 0 for "
-                          "more than 20,000]",
-                          parse=int)
+    effort: int = _option(None, "how long algorithms may search, 0 to 9, in steps [steps that follow "
+                          "from the size of the module, by search instead of auto]", parse=int)
+    check: str = _option("auto", "whether a changed program is compiled as it was, too, and the smaller one kept: "
+                         "auto, where XLA assigns more than it may come down to without us; always; never",
+                         choices=("auto", "always", "never"))
     small_node_limit: int = _option(None, "results of at most this size are not recomputed "
                                     "[1MiB, or a 256th of the peak]",
                                     parse=parse_size)
@@ -59,7 +63,9 @@ class Options:
                             "others are saved there")
     report_dir: str = _option(None, "a folder that gets a page and a plan of each changed module",
                               decides=False)
-    verbose: bool = _option(True, "a line on each changed module", decides=False)
+    verbose: bool = _option(True, "1: a line on each module that is changed or cannot meet its "
+                              "budget, but for those of operations outside of any jit; all: on each "
+                              "module; 0: none", decides=False)
     num_threads: int = _option(1, "threads that algorithms may use", parse=int, decides=False)
 
     @classmethod
@@ -95,6 +101,9 @@ class Options:
             raise ValueError(f"stage: '{self.stage}' is none of {', '.join(STAGES)}")
         if not SHARE.fullmatch(self.headroom) or self.headroom.startswith("r"):
             parse_size(self.headroom)
+        parse_part(self.min_reducible, 0)
+        if self.effort is not None and not 0 <= self.effort <= 9:
+            raise ValueError(f"effort: {self.effort} is none of 0 to 9")
         if self.device != "auto" and self.device not in devices() and \
                 "/" not in self.device and not self.device.endswith(".json"):
             raise ValueError(f"device: '{self.device}' is none of {', '.join(devices())}")
@@ -119,7 +128,7 @@ class Options:
             small_node_limit=self.small_node_limit, modes=self.modes,
             remat_collectives=self.remat_collectives, block_size_limit=self.block_size_limit,
             pin=self.pin, never=self.never, set=pairs,
-            effort=5 if self.effort is None else self.effort,
+            effort=EFFORT_BY_SIZE if self.effort is None else self.effort,
             num_threads=self.num_threads)
 
     def digest(self, *more):
@@ -138,6 +147,8 @@ def _parse(field, value):
         if isinstance(value, dict):
             value = [f"{key}={one}" for key, one in value.items()]
         return tuple([one for one in value.split("\n") if one] if isinstance(value, str) else value)
+    if field.name == "verbose" and value == "all":
+        return value
     if field.type in (bool, "bool"):
         if isinstance(value, str):
             known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}

@@ -2,7 +2,7 @@
 
 import html
 
-from ._sizes import format_bytes, format_change, format_seconds
+from ._sizes import format_bytes, format_change, format_percent, format_seconds
 
 MOST_VALUES = 15
 MOST_PICTURE_CHARS = 4_000_000  # a notebook keeps what it shows
@@ -60,7 +60,7 @@ def remat_rows(result):
 
 def remat_html(result):
     met = "met" if result.is_met else "not met, this is the best that was found"
-    limit = "" if result.limit_bytes is None else \
+    limit = "limit: min; " if result.is_min else "" if result.limit_bytes is None else \
         f"limit: {format_bytes(result.limit_bytes)}, {met}; "
     return (f"<p><b>{html.escape(result.name)}</b>: {limit}rematerialized: "
             f"{result.num_rematerialized:,}; moved: {result.num_moved:,}</p>"
@@ -110,7 +110,7 @@ def _comparison_rows(comparison):
             continue
         yield (row.algorithm, row.mem_limit, "yes" if row.is_met else "no",
                format_bytes(row.after_bytes), format_change(row.before_bytes, row.after_bytes),
-               f"{100 * row.added_time:+.1f} %", row.num_rematerialized, f"{row.seconds:.2f}")
+               format_percent(row.added_time), row.num_rematerialized, f"{row.seconds:.2f}")
 
 
 def comparison_text(comparison):

@@ -29,12 +29,25 @@ def parse_size(size):
     return size
 
 
+def parse_part(part, whole):
+    """Bytes of a size, or of a share of `whole` such as 5%. Raises ValueError."""
+    match = SHARE.fullmatch(str(part).strip())
+    if match and not match[1]:
+        return whole * _millionths(match[2]) // 10**8
+    return parse_size(part)
+
+
 class Budget:
     """What a memory limit says: `kind` is `bytes`, `share`, `reducible` or `min`. `amount` is in
     bytes, or in hundred-millionths for the two shares."""
 
     def __init__(self, kind, amount=0):
         self.kind, self.amount = kind, amount
+
+    @property
+    def is_relative(self):
+        """Whether it asks the same of each module, however small: a share, or as little as possible."""
+        return self.kind != "bytes"
 
     def bytes(self, before, lower_bound):
         """The limit for a module that takes `before` bytes and cannot go below `lower_bound`."""
@@ -77,6 +90,12 @@ def format_seconds(seconds):
             return f"{seconds * factor:.3g} {unit}"
 
 
+def format_percent(share, digits=1):
+    """`-41.9 %`; no sign that says nothing, as in `-0.0 %`."""
+    percent = round(100 * share, digits)
+    return f"{percent or 0.0:+.{digits}f} %"
+
+
 def format_change(before, after):
     """`-41.9 %`; empty where there was nothing before."""
-    return f"{100 * (after - before) / before:+.1f} %" if before else ""
+    return format_percent((after - before) / before) if before else ""

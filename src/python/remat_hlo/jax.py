@@ -15,7 +15,7 @@ from . import _before, _hooks
 from ._decide import CHANGED, LiveReport
 from ._hooks import NAME
 from ._options import Options
-from ._sizes import format_bytes
+from ._sizes import format_bytes, format_percent
 
 __all__ = ["Check", "LiveReport", "check", "clear_reports", "disabled", "install", "jit",
            "last_reports", "rematerialize", "uninstall"]
@@ -143,7 +143,7 @@ class Check:
         return (f"{self.name}: temporaries {format_bytes(self.before_temp_bytes)} -> "
                 f"{format_bytes(self.predicted_temp_bytes)} predicted, "
                 f"{format_bytes(self.assigned_temp_bytes)} assigned by XLA "
-                f"({100 * self.error:+.2f} %)")
+                f"({format_percent(self.error, 2)})")
 
 
 def check(compiled):

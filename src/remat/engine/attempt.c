@@ -293,9 +293,11 @@ static void protect(Attempt *attempt, const Problem *problem) {
 }
 
 /* Protection moves clones, and conditionals make values share memory. If a clone therefore reads
- * overwritten memory, its original is kept and the algorithm runs again. */
+ * overwritten memory, its original is kept and the algorithm runs again, engine.read-rounds times
+ * at most. */
 rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findings) {
-  for (;;) {
+  for (int round = 0; round < problem->parameters.engine_read_rounds; round++) {
+    if (round) start_over(attempt);
     rh_status status = decide_about_callees(attempt, problem, findings);
     if (status != RH_OK || attempt->is_unsafe) return status;
     if (problem->options->keep_plan) attempt->plan = kept_plan_begin(problem, attempt);
@@ -304,10 +306,10 @@ rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findin
     SafeReads reads = judge_reads(attempt, problem, findings);
     if (reads == READS_SAFE) return RH_OK;
     if (problem->plan) return fail_reads(problem, findings);
-    attempt->is_unsafe = reads == READS_NOT_BY_CLONES || patience_is_stopped(problem->patience);
-    if (attempt->is_unsafe) return RH_OK;
-    start_over(attempt);
+    if (reads == READS_NOT_BY_CLONES || patience_is_stopped(problem->patience)) break;
   }
+  attempt->is_unsafe = true;
+  return RH_OK;
 }
 
 rh_status attempt_run_plan(Attempt *attempt, const Problem *problem, const Plan *plan) {

@@ -2,6 +2,7 @@
 
 #include "ir/clock.h"
 #include "remat/engine/attempt.h"
+#include "remat/engine/hardly.h"
 #include "remat/engine/judge.h"
 #include "remat/engine/kept_plan.h"
 #include "remat/engine/reschedule.h"
@@ -276,6 +277,20 @@ static rh_remat_result describe(const Search *search) {
                            .compiled_bfs_bytes = -1};
 }
 
+/* Whether the result is not worth what it costs. */
+static bool is_hardly_worth(const Search *search) {
+  const Problem *problem = search->problem;
+  if (!problem_is_limited(problem) || search->best.is_met) return false;
+  HardlyFigures figures = {
+      .before_bytes = problem_counted_bytes(problem, &problem->before),
+      .after_bytes = search->best.counted_bytes,
+      .limit_bytes = problem->options->limit_bytes,
+      .before_seconds = variant_seconds(problem, problem->original),
+      .after_seconds = variant_seconds(problem, search->best.result),
+  };
+  return hardly_helps(&figures);
+}
+
 /* What the result takes where XLA chooses the order. */
 static void reschedule(const Search *search, rh_remat_result *info) {
   const Problem *problem = search->problem;
@@ -325,8 +340,10 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
     *info = describe(&search);
     reschedule(&search, info);
     ties_count(&problem, info);
+    info->is_out_of_steps = patience_is_spent(&patience);
     time_bound_find(search.problem, &findings, search.best.result, info);
     warn_of_solver(&findings.solver_end, diags);
+    info->hardly_helps = is_hardly_worth(&search);
     /* To find the bound can be cut short, too. */
     info->is_interrupted = patience_was_interrupted(&patience);
     info->is_timed_out = patience_was_timed_out(&patience);

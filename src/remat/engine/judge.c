@@ -64,35 +64,41 @@ static bool keeps_order(const rh_module *input) {
 
 /* Checks reads of overwritten memory. XLA will choose the order if the module is written without a
  * schedule. */
-static rh_status verify_reads(const rh_module *result, const Problem *problem) {
+static rh_status verify_reads(const rh_module *result, const Problem *problem, rh_diags *diags) {
   if (!problem->has_copies) return RH_OK;
   const rh_module *input = problem->original;
   bool is_scheduled = input->module->source->header.is_scheduled;
   OrderedModule before = {input->module, &input->schedule, !is_scheduled};
   bool is_open = problem->options->emit == RH_EMIT_UNSCHEDULED;
   OrderedModule after = {result->module, &result->schedule, is_open};
-  return safe_reads_verify(&before, &after, problem->diags, problem->scratch);
+  return safe_reads_verify(&before, &after, diags, problem->scratch);
 }
 
 /* Proves that the values are the same, and finds out whether they round alike. They need not if
  * fusions were written out first, or if a parameter says so. */
-static rh_status verify_values(Attempt *attempt, const Problem *problem) {
+static rh_status verify_values(const rh_module *result, const Problem *problem, rh_diags *diags,
+                               bool *rounds_alike) {
   const rh_module *input = problem->original;
-  const Module *before = module_that_was_parsed(input->module), *after = attempt->result->module;
+  const Module *before = module_that_was_parsed(input->module), *after = result->module;
   bool may_differ = input->preparation.unfuse || problem->parameters.fuse_any_rounding;
-  rh_diags *diags = may_differ ? NULL : problem->diags;
-  rh_status status =
-      verify_modules(before, after, keeps_order(input), true, diags, problem->scratch);
-  attempt->rounds_alike = status == RH_OK;
+  rh_status status = verify_modules(before, after, keeps_order(input), true,
+                                    may_differ ? NULL : diags, problem->scratch);
+  *rounds_alike = status == RH_OK;
   if (status == RH_OK || !may_differ) return status;
-  return verify_modules(before, after, keeps_order(input), false, problem->diags, problem->scratch);
+  return verify_modules(before, after, keeps_order(input), false, diags, problem->scratch);
 }
 
 rh_status judge_verify(Attempt *attempt, const Problem *problem) {
   const rh_module *result = attempt->result;
-  if (verify_values(attempt, problem) != RH_OK)
+  if (verify_values(result, problem, problem->diags, &attempt->rounds_alike) != RH_OK)
     return fail(problem, "the rewritten module computes something else");
-  if (verify_reads(result, problem) != RH_OK)
+  if (verify_reads(result, problem, problem->diags) != RH_OK)
     return fail(problem, "the rewritten module reads overwritten memory");
   return RH_OK;
+}
+
+bool judge_can_prove(const Attempt *attempt, const Problem *problem) {
+  bool rounds_alike;
+  return verify_values(attempt->result, problem, NULL, &rounds_alike) == RH_OK &&
+         verify_reads(attempt->result, problem, NULL) == RH_OK;
 }

@@ -15,4 +15,8 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
  * as judge_attempt. */
 rh_status judge_verify(Attempt *attempt, const Problem *problem);
 
+/* Whether judge_verify() succeeds, without a word: for results that are one of several, of which
+ * those that the verifier cannot follow are left out. */
+bool judge_can_prove(const Attempt *attempt, const Problem *problem);
+
 #endif

@@ -7,6 +7,7 @@
 #include "remat/job/score.h"
 #include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
+#include "text/reparse.h"
 
 enum {
   MAX_FINISHED = 3, /* variants on which an algorithm runs, as loops alone do not do */
@@ -68,9 +69,11 @@ static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *
   tried->goal = *goal;
   status = problem_prepare_variant(&tried->problem, &tried->findings, problem,
                                    tried->variant.module, &tried->variant.steps);
-  if (!goal->plan) tried->problem.diags = NULL;
+  if (!goal->plan) tried->problem.diags = NULL; /* of what algorithms warn, once is enough */
   if (status == RH_OK) status = run_with_part(tried, run, algorithm, divisor);
   tried->problem.diags = problem->diags;
+  if (status == RH_ERR_INTERNAL && !goal->plan)
+    status = fail_internally(problem->diags, "what was made of rewritten loops is no module");
   if (status == RH_OK && tried->attempt.result)
     tried->seconds = variant_seconds(problem, tried->attempt.result);
   return status;
@@ -91,12 +94,10 @@ static bool is_better(const ScanAttempt *a, const ScanAttempt *b) {
 }
 
 /* What the verifier cannot follow is left out, and another variant may do. */
-static bool is_proven(Scans *scans, ScanAttempt *tried) {
-  tried->problem.diags = NULL;
-  rh_status status = judge_verify(&tried->attempt, &tried->problem);
-  tried->problem.diags = scans->problem->diags;
-  scans->num_unproven += status != RH_OK;
-  return status == RH_OK;
+static bool is_proven(Scans *scans, const ScanAttempt *tried) {
+  bool is_proven = judge_can_prove(&tried->attempt, &tried->problem);
+  scans->num_unproven += !is_proven;
+  return is_proven;
 }
 
 static void report(const Scans *scans) {
@@ -133,11 +134,6 @@ static rh_status try_with_part(Scans *scans, const VariantGoal *goal,
   *is_met = false;
   if (patience_is_stopped(scans->problem->patience)) return RH_OK;
   rh_status status = try_goal(scans->problem, scans->run, goal, algorithm, divisor, &tried);
-  if (status == RH_ERR_INTERNAL) { /* such as a layout that is no order of the dimensions */
-    scans->num_unproven++;
-    scan_attempt_free(&tried);
-    return RH_OK;
-  }
   scans->num_cut = num_cut_in(&tried.variant.steps);
   bool is_chosen = status == RH_OK && is_better(&tried, scans->best);
   if (is_chosen && !is_proven(scans, &tried)) {

@@ -324,8 +324,7 @@ static rh_status rewrite(Round *round, rh_module **result) {
                    round->arena, scratch);
   }
   rewrite_write_out_elements(&rewrite, scratch);
-  /* Without a plan, a variant that does not come about is one less to choose from. */
-  rh_diags *diags = round->goal->plan ? round->problem->diags : NULL;
+  rh_diags *diags = round->problem->diags;
   Module *parsed = NULL;
   PrintOrder order =
       input->module->source->header.is_scheduled ? PRINT_SCHEDULED : PRINT_UNSCHEDULED;

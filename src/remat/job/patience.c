@@ -5,6 +5,7 @@
 enum {
   USUAL_EFFORT = 5,
   SMALL = 4000,  /* instructions that an effort has steps for at least */
+  TINY = 1500,   /* the same of RH_EFFORT_BY_SIZE */
   LARGE = 10000, /* instructions beyond which an effort's steps become fewer */
   LARGE_EFFORT = 1,
 };
@@ -37,17 +38,25 @@ static uint64_t unlimited_steps_of(int effort, uint32_t num_insts,
   return steps;
 }
 
-uint64_t patience_steps_by_size(int effort, uint32_t num_insts, const RematParameters *parameters) {
-  if (num_insts <= LARGE || effort <= LARGE_EFFORT)
+/* Beyond LARGE the steps become fewer, but not fewer than those of the effort `least_effort`. */
+static uint64_t steps_between(int effort, int least_effort, uint32_t num_insts,
+                              const RematParameters *parameters) {
+  if (num_insts <= LARGE || effort <= least_effort)
     return unlimited_steps_of(effort, num_insts, parameters);
-  uint64_t least = unlimited_steps_of(LARGE_EFFORT, num_insts, parameters);
+  uint64_t least = unlimited_steps_of(least_effort, num_insts, parameters);
   uint64_t steps = multiply(
       unlimited_steps_of(effort, LARGE, parameters) / ((uint64_t)3 * LARGE + num_insts), 4 * LARGE);
   return steps > least ? steps : least;
 }
 
+uint64_t patience_steps_by_size(int effort, uint32_t num_insts, const RematParameters *parameters) {
+  if (effort == RH_EFFORT_BY_SIZE) return steps_between(LARGE_EFFORT, 0, num_insts, parameters);
+  return steps_between(effort, LARGE_EFFORT, num_insts, parameters);
+}
+
 uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters) {
-  return patience_steps_by_size(effort, num_insts > SMALL ? num_insts : SMALL, parameters);
+  uint32_t least = effort == RH_EFFORT_BY_SIZE ? TINY : SMALL;
+  return patience_steps_by_size(effort, num_insts > least ? num_insts : least, parameters);
 }
 
 /* The part that all threads share. */
@@ -106,6 +115,12 @@ void patience_renew(Patience *patience, uint64_t num_steps) {
 
 bool patience_is_over(const Patience *patience) {
   return patience && (patience->is_over || is_known_to_be_stopped(patience));
+}
+
+bool patience_is_spent(const Patience *patience) {
+  const uint64_t rest = 64; /* a part of the steps that is too small for another round */
+  return patience && patience->num_steps > 0 &&
+         patience->num_steps - patience->num_spent <= patience->num_steps / rest;
 }
 
 bool patience_was_interrupted(const Patience *patience) {

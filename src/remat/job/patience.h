@@ -30,7 +30,7 @@ typedef struct Patience {
   void *context;           /* of both */
   rh_progress reported;    /* the last report, if there was one */
   bool has_reported;
-  int effort;               /* 0 to 9 */
+  int effort;               /* 0 to 9, or RH_EFFORT_BY_SIZE */
   atomic_bool is_cancelled; /* of the whole; set once, by whichever thread asked */
   atomic_bool is_late;
   atomic_flag is_asking; /* some thread asks the caller at present */
@@ -48,11 +48,13 @@ void patience_begin(Patience *patience, const rh_remat_options *options, double 
  * differently. With effort 5 and 10,000 instructions that is about 5 seconds. Beyond 10,000
  * instructions it is what it is for 10,000, times 40,000 / (30,000 + instructions), because steps
  * then wait for memory: so an effort keeps its meaning for whoever waits. But it is at least what
- * it is with effort 1. */
+ * it is with effort 1. RH_EFFORT_BY_SIZE is effort 1, and beyond 10,000 instructions at least
+ * effort 0. */
 uint64_t patience_steps_by_size(int effort, uint32_t num_insts, const RematParameters *parameters);
 
 /* The steps of an effort for a module: those by its size, and at least those of 4,000 instructions,
- * about two seconds with effort 5. What small ones have besides is for more than one search. */
+ * about two seconds with effort 5. What small ones have besides is for more than one search;
+ * RH_EFFORT_BY_SIZE has at least those of 1,500, about 10 milliseconds. */
 uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
 
 /* Spends steps; a step is about one visit of an instruction. Returns false if the steps are used
@@ -66,6 +68,9 @@ void patience_renew(Patience *patience, uint64_t num_steps);
 
 /* Whether patience_spend() has returned false, or would do so without asking anybody. */
 bool patience_is_over(const Patience *patience);
+
+/* Whether all steps that there were have been spent, but for a rest that no search can use. */
+bool patience_is_spent(const Patience *patience);
 
 /* Asks the clock and the caller at once. Returns whether the deadline is over or the caller has
  * cancelled; steps do not matter. */
@@ -83,7 +88,7 @@ void patience_report(Patience *patience, int64_t best_bytes, bool is_met, double
 /* Whether the caller wants reports. */
 bool patience_is_watched(const Patience *patience);
 
-/* How much to search, 0 to 9; 5 for NULL. */
+/* How much to search, 0 to 9 or RH_EFFORT_BY_SIZE; 5 for NULL. */
 int patience_effort(const Patience *patience);
 
 /* ---- threads ---- */

@@ -1,5 +1,6 @@
 #include "remat/legality/keep_reason.h"
 
+#include "analysis/cost/cost.h"
 #include "analysis/flow/points_to.h"
 #include "analysis/loop/stack.h"
 #include "analysis/memory/call_memory.h"
@@ -62,7 +63,11 @@ static ValueUses find_uses(const Module *module, const PointsTo *points_to,
       InstId user = inst_users(module, alias.inst)[k];
       if (points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) continue;
       uses.is_in_use |= user == peak;
-      uses.is_read_later |= places->positions[user] > places->positions[peak];
+      /* A loop that has run works in this memory, and its result is there. */
+      bool is_later = places->positions[user] > places->positions[peak];
+      bool is_carried = inst_get(module, user)->opcode == OPCODE_WHILE && user != peak;
+      if (is_carried) uses.by_alias = KEEP_INDIRECT_USE;
+      uses.is_read_later |= is_later || is_carried;
       if (uses.by_alias == KEEP_NONE) uses.by_alias = reason_by_alias(module, definer, alias.inst);
     }
   }
@@ -136,18 +141,41 @@ typedef struct Explainer {
   SavedStacks saved;
   PeakPlaces places;
   bool *is_live; /* by LogicalId: at the peak */
+  bool repeats_loops;
+  Arena *scratch;
 } Explainer;
+
+/* Why a loop does not run again. What holds for all algorithms comes first. */
+static KeepReason reason_of_loop(const Explainer *explainer, InstId id) {
+  const Module *module = explainer->module;
+  KeepReason reason = repeat_verdict(&explainer->open, id, explainer->scratch);
+  if (reason != KEEP_NONE) return reason;
+  if (inst_has_control(module, id)) return KEEP_CONTROL_DEPENDENCY;
+  if (while_trip_count(module, id) < 0) return KEEP_LOOP_TRIPS;
+  return explainer->repeats_loops ? KEEP_LOOP_TRIED : KEEP_LOOP;
+}
+
+/* Why the instruction is not computed twice, whatever the options allow. */
+static KeepReason reason_of_inst(const Explainer *explainer, InstId id) {
+  const Module *module = explainer->module;
+  KeepReason reason = recompute_verdict(&explainer->open, id);
+  bool is_inner = inst_get(module, id)->parent != module->entry;
+  if (reason == KEEP_PARAMETER) return is_inner ? KEEP_ARGUMENT : KEEP_PARAMETER;
+  bool is_loop = inst_get(module, id)->opcode == OPCODE_WHILE;
+  return reason == KEEP_CONTROL_FLOW && is_loop ? reason_of_loop(explainer, id) : reason;
+}
 
 /* The reason that holds with any options. */
 static KeepReason firm_reason(const Explainer *explainer, const LiveBuffer *buffer) {
   const Module *module = explainer->module;
-  KeepReason reason = recompute_verdict(&explainer->open, buffer->inst);
+  KeepReason reason = reason_of_inst(explainer, buffer->inst);
   if (reason == KEEP_NONE) {
     LogicalId id = points_to_part(&explainer->points_to, buffer->inst, buffer->part);
     reason = reason_by_uses(module, &explainer->points_to, &explainer->places, id);
   }
   if (reason == KEEP_NONE && inst_has_control(module, buffer->inst)) return KEEP_CONTROL_DEPENDENCY;
-  bool is_indirect = reason == KEEP_CONTROL_FLOW || reason == KEEP_INDIRECT_USE;
+  bool is_loop = inst_get(module, buffer->inst)->opcode == OPCODE_WHILE;
+  bool is_indirect = is_loop || reason == KEEP_CONTROL_FLOW || reason == KEEP_INDIRECT_USE;
   return is_indirect && is_saved(module, &explainer->saved, buffer) ? KEEP_STACK : reason;
 }
 
@@ -209,13 +237,15 @@ static KeepReasons explain(const Explainer *explainer, const LiveBuffer *buffer)
   return reasons;
 }
 
-void find_keep_reasons(const Module *module, const Schedule *schedule, const Legality *legality,
+void find_keep_reasons(const Module *module, const Schedule *schedule, const KeepRules *rules,
                        const MemoryProfile *profile, const LiveSet *live, KeepReasons *reasons,
                        Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Explainer explainer = {.module = module,
-                         .legality = legality,
-                         .open = *legality,
+                         .legality = rules->legality,
+                         .open = *rules->legality,
+                         .repeats_loops = rules->repeats_loops,
+                         .scratch = scratch,
                          .points_to = points_to_build(module, arena, scratch),
                          .saved = find_saved(module, arena, scratch),
                          .places = find_places(module, schedule, profile, arena, scratch)};

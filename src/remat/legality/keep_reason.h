@@ -15,12 +15,18 @@ typedef struct KeepReasons {
   uint32_t len; /* at least 1 */
 } KeepReasons;
 
+/* What was allowed, and by whom it was decided. */
+typedef struct KeepRules {
+  const Legality *legality;
+  bool repeats_loops; /* the algorithm runs whole loops again, as `search` does */
+} KeepRules;
+
 /* Fills `reasons` for each buffer of the live set. KEEP_NONE alone means that the value could be
  * recomputed, and KEEP_OPERANDS_LARGER that operands which cannot be recomputed, and are not live
  * at the peak, would take as much memory. `reasons` has space for all buffers. O(instructions +
- * edges).
+ * edges), and for each loop O(instructions that it runs).
  */
-void find_keep_reasons(const Module *module, const Schedule *schedule, const Legality *legality,
+void find_keep_reasons(const Module *module, const Schedule *schedule, const KeepRules *rules,
                        const MemoryProfile *profile, const LiveSet *live, KeepReasons *reasons,
                        Arena *scratch);
 

@@ -501,7 +501,7 @@ static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
       const Shape *shape = inst_shape(module, id);
       bool is_counted = inst_get(module, id)->opcode == OPCODE_CONSTANT && bound->is_needed[id];
       if (bound->needed.covers_loops && shape_is_effective_scalar(shape)) continue;
-      if (is_counted) bytes += shape->device_bytes;
+      if (is_counted) bytes += plain_sizes.of_all(module, inst_get(module, id)->shape);
     }
   }
   return bytes;

@@ -24,11 +24,11 @@ typedef struct Finder {
 
 /* ---- what other loops can compute for themselves ---- */
 
-/* Whether an opcode gives its operand's values, or a part of them, under another shape. */
-static bool only_copies(Opcode opcode) {
-  switch (opcode) {
+/* Whether an instruction gives its operand's values, or a part of them, under another shape. */
+static bool only_copies(const Module *module, InstId id) {
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_COPY: return !inst_is_converting_copy(module, id);
     case OPCODE_BITCAST:
-    case OPCODE_COPY:
     case OPCODE_COPY_DONE:
     case OPCODE_COPY_START:
     case OPCODE_DYNAMIC_SLICE:
@@ -40,13 +40,14 @@ static bool only_copies(Opcode opcode) {
 /* Whether an instruction, or a fusion apart from indices, only copies. */
 static bool is_copy(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
-  if (inst->opcode != OPCODE_FUSION) return only_copies((Opcode)inst->opcode);
+  if (inst->opcode != OPCODE_FUSION) return only_copies(module, id);
   CompId comp = inst_callees(module, id)[0];
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId inner = comp_inst(module, comp, i);
     Opcode opcode = (Opcode)inst_get(module, inner)->opcode;
     bool is_index = shape_is_effective_scalar(inst_shape(module, inner));
-    if (!is_index && opcode != OPCODE_PARAMETER && opcode != OPCODE_TUPLE && !only_copies(opcode))
+    if (!is_index && opcode != OPCODE_PARAMETER && opcode != OPCODE_TUPLE &&
+        !only_copies(module, inner))
       return false;
   }
   return true;

@@ -40,7 +40,7 @@ static InstId add_op(Rewrite *rewrite, CompId comp, Opcode opcode, ShapeId shape
 }
 
 static InstId add_constant(Rewrite *rewrite, CompId comp, ElementType type, int64_t value) {
-  ShapeId shape = shape_scalar(&rewrite->module->shapes, type);
+  ShapeId shape = rewrite_scalar(rewrite, type);
   return rewrite_add_helper(rewrite, comp,
                             (InstSpec){.opcode = OPCODE_CONSTANT, .shape = shape, .index = value});
 }
@@ -237,7 +237,7 @@ static InstId add_first_element(ProtectJob *job, InstId array) {
   for (uint32_t i = 0; i < spec.rank; i++)
     ones[i] = 1;
   spec.dims = ones;
-  ShapeId scalar = shape_scalar(&module->shapes, spec.type);
+  ShapeId scalar = rewrite_scalar(rewrite, spec.type);
   InstId slice =
       add_op(rewrite, comp, OPCODE_SLICE, shape_array(&module->shapes, &spec), &array, 1);
   InstId element = add_op(rewrite, comp, OPCODE_RESHAPE, scalar, &slice, 1);
@@ -248,11 +248,10 @@ static InstId add_first_element(ProtectJob *job, InstId array) {
 
 static InstId add_predicate(ProtectJob *job, InstId witness) {
   Rewrite *rewrite = job->rewrite;
-  ShapeTable *shapes = &rewrite->module->shapes;
   CompId comp = job->group->comp;
   InstId number = add_first_element(job, witness);
-  ShapeId s32 = shape_scalar(shapes, TYPE_S32);
-  if (inst_get(rewrite->module, number)->shape != s32) {
+  ShapeId s32 = rewrite_scalar(rewrite, TYPE_S32);
+  if (inst_shape(rewrite->module, number)->type != TYPE_S32) {
     number = add_op(rewrite, comp, OPCODE_CONVERT, s32, &number, 1);
     protect_push(job, number);
   }
@@ -260,7 +259,7 @@ static InstId add_predicate(ProtectJob *job, InstId witness) {
   InstId odd = add_op(rewrite, comp, OPCODE_OR, s32, (InstId[]){number, one}, 2);
   InstId zero = add_constant(rewrite, comp, TYPE_S32, 0);
   InstSpec spec = {.opcode = OPCODE_COMPARE,
-                   .shape = shape_scalar(shapes, TYPE_PRED),
+                   .shape = rewrite_scalar(rewrite, TYPE_PRED),
                    .operands = (InstId[]){odd, zero},
                    .num_operands = 2,
                    .index = DIRECTION_NE};

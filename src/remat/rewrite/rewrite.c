@@ -9,6 +9,7 @@ Rewrite rewrite_begin(Module *module) {
   Rewrite rewrite = {.module = module,
                      .inst_names = names_of_insts(module, module->arena),
                      .comp_names = names_of_comps(module, module->arena),
+                     .written = written_shapes_find(module, module->arena),
                      .next_channel_id = 1};
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
@@ -18,6 +19,10 @@ Rewrite rewrite_begin(Module *module) {
     }
   }
   return rewrite;
+}
+
+ShapeId rewrite_scalar(Rewrite *rewrite, ElementType type) {
+  return written_scalar(&rewrite->written, &rewrite->module->shapes, type);
 }
 
 /* ---- compact get-tuple-elements: `x#1` is named by its operand ---- */
@@ -599,7 +604,7 @@ InstId rewrite_add_copy(Rewrite *rewrite, InstId operand, ShapeId shape, InstId 
 InstId rewrite_add_copy_start(Rewrite *rewrite, InstId operand, ShapeId to, InstId original) {
   ShapeTable *shapes = &rewrite->module->shapes;
   const ShapeId elements[] = {to, inst_get(rewrite->module, operand)->shape,
-                              shape_scalar(shapes, TYPE_U32)};
+                              written_context(&rewrite->written, shapes)};
   InstSpec spec = {.opcode = OPCODE_COPY_START,
                    .name = name_unique(&rewrite->inst_names, STR("copy-start")),
                    .shape = shape_tuple(shapes, elements, sizeof elements / sizeof *elements),

@@ -5,6 +5,7 @@
 
 #include "ir/names.h"
 #include "ir/schedule.h"
+#include "ir/written_shape.h"
 
 typedef VEC(InstId) InstMap; /* by InstId; an id beyond its end maps to NO_ID */
 
@@ -12,6 +13,7 @@ typedef struct Rewrite {
   Module *module;
   NameSet inst_names;
   NameSet comp_names;
+  WrittenShapes written;
   int64_t next_channel_id; /* hlo_query::NextChannelId */
   InstMap cloned_from;     /* for a clone, the instruction that it recomputes; else NO_ID */
   InstMap copied_from;     /* for a new copy, the instruction whose value it holds; else NO_ID */
@@ -26,6 +28,9 @@ typedef struct Rewrite {
 
 /* The names are allocated in the module's arena. */
 Rewrite rewrite_begin(Module *module);
+
+/* The shape of a new scalar, as the module writes scalars of the type. */
+ShapeId rewrite_scalar(Rewrite *rewrite, ElementType type);
 
 /* Clones an instruction for recomputation: `x.remat`, with the same operands and, if it has a
  * channel id, a new one. A fusion gets its own copy of the computation that it calls; other called

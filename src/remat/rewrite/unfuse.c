@@ -5,7 +5,7 @@
 #include "analysis/flow/copy_stage.h"
 #include "remat/rewrite/expand.h"
 
-static bool is_wanted(const Module *module, InstId id, unsigned kinds) {
+bool unfuse_is_wanted(const Module *module, InstId id, unsigned kinds) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode != OPCODE_FUSION || inst->flags & INST_DEAD) return false;
   switch (inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM)) {
@@ -66,7 +66,7 @@ uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out
     uint32_t num_insts = comp_num_insts(module, comp);
     for (uint32_t k = 0; k < num_insts; k++) {
       InstId fusion = comp_inst(module, comp, k);
-      if (!is_wanted(module, fusion, kinds)) continue;
+      if (!unfuse_is_wanted(module, fusion, kinds)) continue;
       CompId callee = inst_callees(module, fusion)[0];
       if (is_in_place && is_in_place[callee]) continue;
       bool is_only = only_caller_of(&graph, callee) != NO_ID;

@@ -11,6 +11,9 @@ typedef enum UnfuseKind {
   UNFUSE_ALL = UNFUSE_LOOP | UNFUSE_INPUT | UNFUSE_OUTPUT,
 } UnfuseKind;
 
+/* Whether the instruction is a fusion of one of these kinds. */
+bool unfuse_is_wanted(const Module *module, InstId id, unsigned kinds);
+
 /* Replaces fusions of these kinds by copies of their instructions. Custom fusions are kept, because
  * their backend_config determines what they compute. In a module that is past copy-insertion,
  * fusions that contain an instruction which works in place are kept too. The result computes the

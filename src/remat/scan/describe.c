@@ -65,10 +65,6 @@ ScanReason scan_reason(const ScanModule *scans, const ScanValues *values, const 
   uint32_t value = value_of_stack(values, index);
   if (value == NO_ID) return reason_of_unused(scans, stack);
   const ScanValue *stored = &values->list.data[value];
-  if (stored->kind == SCAN_STATE) {
-    return (ScanReason){"state",
-                        "what an iteration begins with: all before it would have to run again"};
-  }
   KeepReason verdict = stored->verdict == KEEP_NONE ? KEEP_OPERANDS_LARGER : stored->verdict;
   return (ScanReason){keep_reason_name(verdict), keep_reason_sentence(verdict)};
 }

@@ -38,7 +38,7 @@ InstId kernel_op(Kernel *kernel, Opcode opcode, ShapeId shape, const InstId *ope
 }
 
 InstId kernel_constant(Kernel *kernel, ElementType type, int64_t value) {
-  ShapeId shape = shape_scalar(&kernel->rewrite->module->shapes, type);
+  ShapeId shape = rewrite_scalar(kernel->rewrite, type);
   return add(kernel, (InstSpec){.opcode = OPCODE_CONSTANT, .shape = shape, .index = value});
 }
 

@@ -1,8 +1,11 @@
 #include "remat/scan/maker.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "analysis/flow/rounding.h"
+#include "analysis/loop/count.h"
+#include "ir/written_shape.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/fuse.h"
 #include "remat/scan/carry.h"
@@ -86,33 +89,66 @@ InstId maker_element(Maker *maker, InstId tuple, uint32_t element, uint32_t posi
 
 /* ---- integers that follow from the iteration ---- */
 
-/* The counter of a loop that changes by one in each iteration. */
-static uint32_t counter_of(const Loop *loop) {
-  uint32_t e = 0;
-  while (!loop->counts[e] ||
-         (loop->trips > 1 && llabs(loop->counts[e][1] - loop->counts[e][0]) != 1))
-    e++;
-  return e;
+/* Integers wrap in HLO, so that what overflows on the way does not matter. */
+static int64_t wrapped_product(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+static int64_t wrapped_difference(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+/* Whether a constant of this type can be written. */
+static bool can_write(ElementType type, int64_t value) {
+  const TypeInfo *info = type_info(type);
+  unsigned bits = info->bits;
+  switch (info->class) {
+    case TYPE_CLASS_UINT: return value >= 0 && (bits >= 63 || value < INT64_C(1) << bits);
+    case TYPE_CLASS_SINT: {
+      int64_t end = INT64_C(1) << (bits < 64 ? bits - 1 : 0);
+      return bits >= 64 || (value >= -end && value < end);
+    }
+    default: return false;
+  }
+}
+
+static InstId with_constant(Kernel *kernel, Opcode opcode, InstId value, int64_t constant,
+                            ElementType type) {
+  InstId sides[] = {value, kernel_constant(kernel, type, constant)};
+  ShapeId shape = rewrite_scalar(kernel->rewrite, type);
+  return kernel_op(kernel, opcode, shape, sides, 2);
+}
+
+static InstId convert(Kernel *kernel, InstId value, ElementType type) {
+  Module *module = kernel->rewrite->module;
+  ElementType from = (ElementType)inst_shape(module, value)->type;
+  if (inst_shape(module, value)->rank != 0)
+    value = kernel_op(kernel, OPCODE_RESHAPE, rewrite_scalar(kernel->rewrite, from), &value, 1);
+  if (from == type) return value;
+  return kernel_op(kernel, OPCODE_CONVERT, rewrite_scalar(kernel->rewrite, type), &value, 1);
 }
 
 InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset,
                     ElementType type) {
   Module *module = kernel->rewrite->module;
-  ShapeId shape = shape_scalar(&module->shapes, type);
   ElementType from = (ElementType)inst_shape(module, value)->type;
   bool is_same = from == type && factor == 1 && offset == 0;
-  if (inst_shape(module, value)->rank != 0)
-    value = kernel_op(kernel, OPCODE_RESHAPE, shape_scalar(&module->shapes, from), &value, 1);
-  if (from != type) value = kernel_op(kernel, OPCODE_CONVERT, shape, &value, 1);
-  if (factor != 1) {
-    InstId factors[] = {value, kernel_constant(kernel, type, factor)};
-    value = kernel_op(kernel, OPCODE_MULTIPLY, shape, factors, 2);
-  }
-  if (offset != 0) {
-    InstId summands[] = {value, kernel_constant(kernel, type, offset)};
-    value = kernel_op(kernel, OPCODE_ADD, shape, summands, 2);
-  }
-  return is_same ? kernel_op(kernel, OPCODE_COPY, shape, &value, 1) : value;
+  /* An unsigned number that counts down has a negative factor. */
+  bool is_direct = can_write(type, factor) && can_write(type, offset);
+  ElementType inner = is_direct ? type : TYPE_S64;
+  value = convert(kernel, value, inner);
+  if (factor != 1) value = with_constant(kernel, OPCODE_MULTIPLY, value, factor, inner);
+  if (offset != 0) value = with_constant(kernel, OPCODE_ADD, value, offset, inner);
+  value = convert(kernel, value, type);
+  if (!is_same) return value;
+  return kernel_op(kernel, OPCODE_COPY, rewrite_scalar(kernel->rewrite, type), &value, 1);
+}
+
+/* The number of the iteration, as s64, from a counter that changes by `step`. */
+static InstId iteration_of(Kernel *kernel, InstId counter, int64_t begin, int64_t step) {
+  int64_t sign = step < 0 ? -1 : 1;
+  InstId value = maker_linear(kernel, counter, sign,
+                              wrapped_difference(0, wrapped_product(sign, begin)), TYPE_S64);
+  return with_constant(kernel, OPCODE_DIVIDE, value, wrapped_product(sign, step), TYPE_S64);
 }
 
 InstId maker_scalar(Maker *maker, const Loop *loop, int64_t first, int64_t step, ElementType type) {
@@ -121,14 +157,21 @@ InstId maker_scalar(Maker *maker, const Loop *loop, int64_t first, int64_t step,
     bool is_same = known->loop == loop && known->first == first && known->step == step;
     if (is_same && known->type == type) return known->inst;
   }
-  uint32_t counter = counter_of(loop), position = maker_beginning(maker, loop);
+  uint32_t counter = count_counter_of(loop), position = maker_beginning(maker, loop);
+  assert(counter != NO_ID && "values.h leaves out loops without a counter");
   int64_t begin = loop->counts[counter][0];
   int64_t direction = loop->trips > 1 ? loop->counts[counter][1] - begin : 1;
-  int64_t factor = step * direction, offset = first - factor * begin;
   InstId element = maker_element(maker, loop->body_param, counter, position);
   Kernel kernel = kernel_begin(maker->rewrite, loop->body, maker->is_fused, maker->arena);
   InstId value = kernel_operand(&kernel, element);
-  value = maker_linear(&kernel, value, factor, offset, type);
+  if (direction == 1 || direction == -1) {
+    int64_t factor = wrapped_product(step, direction);
+    int64_t offset = wrapped_difference(first, wrapped_product(factor, begin));
+    value = maker_linear(&kernel, value, factor, offset, type);
+  } else {
+    value = iteration_of(&kernel, value, begin, direction);
+    value = maker_linear(&kernel, value, step, first, type);
+  }
   value = kernel_end(&kernel, value);
   maker_insert_all(maker, &kernel.made, position);
   *vec_push(maker->arena, &maker->scalars) = (KnownScalar){loop, first, step, type, value};
@@ -151,7 +194,7 @@ ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena 
   spec.rank = shape->rank + 1;
   spec.dims = dims;
   if (spec.minor_to_major) spec.minor_to_major = minor;
-  return shape_array(&module->shapes, &spec);
+  return written_array(&module->shapes, &spec);
 }
 
 InstId maker_reshape(Kernel *kernel, InstId id, ShapeId shape) {
@@ -314,7 +357,7 @@ void maker_move_constants(Maker *maker, uint32_t index) {
   }
 }
 
-static InstId as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position) {
+InstId maker_as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position) {
   if (inst_get(maker->module, id)->shape == shape) return id;
   InstSpec spec = {.opcode = maker->is_fused ? OPCODE_BITCAST : OPCODE_RESHAPE,
                    .shape = shape,
@@ -383,7 +426,7 @@ void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint3
   Module *module = maker->module;
   ShapeId slice = maker->stacks->list.data[read->stack].slice;
   if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE) {
-    InstId result = as_shape(maker, value, inst_get(module, read->inst)->shape, position);
+    InstId result = maker_as_shape(maker, value, inst_get(module, read->inst)->shape, position);
     rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);
     return;
   }
@@ -404,11 +447,11 @@ void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint3
   rewrite_set_shape(maker->rewrite, param, slice);
   comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
   rewrite_set_operand(maker->rewrite, read->inst, read->operand,
-                      as_shape(maker, value, slice, position));
+                      maker_as_shape(maker, value, slice, position));
   inst_get(module, read->inst)->flags |= INST_NEW_OPERANDS;
   *vec_push(maker->arena, &maker->cut_open) = read->inst;
   if (root_without_bitcasts(module, comp) == param) { /* nothing is left to do in the fusion */
-    InstId result = as_shape(maker, value, inst_get(module, read->inst)->shape, position);
+    InstId result = maker_as_shape(maker, value, inst_get(module, read->inst)->shape, position);
     rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);
   }
 }

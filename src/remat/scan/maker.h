@@ -72,11 +72,14 @@ uint32_t maker_beginning(const Maker *maker, const Loop *loop);
 InstId maker_element(Maker *maker, InstId tuple, uint32_t element, uint32_t position);
 
 /* A scalar, computed at the beginning of a loop's body, whose value in iteration t is
- * first + t * step. The loop must have a counter that changes by one. */
+ * first + t * step. The loop must have a counter (count_counter_of). */
 InstId maker_scalar(Maker *maker, const Loop *loop, int64_t first, int64_t step, ElementType type);
 
 /* factor * value + offset, for a scalar that is an operand of the kernel. */
 InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset, ElementType type);
+
+/* The same bytes as a value of this shape; the value itself if it has the shape. */
+InstId maker_as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position);
 
 /* The shape of an array of `count` slices, along a new first dimension, of this shape. */
 ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena *arena);

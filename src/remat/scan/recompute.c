@@ -159,10 +159,11 @@ static InstId make_value(Border *border, const Reader *reader, uint32_t index, u
     return read_stack(border, reader, index, position);
   switch (value->kind) {
     case SCAN_INVARIANT: return read_invariant(border, reader, value, position);
-    case SCAN_COUNT:
-      return listed_scalar(
-          border, reader, border->writer->counts[value->element],
-          (ElementType)shape_get(&border->maker->module->shapes, value->shape)->type);
+    case SCAN_COUNT: {
+      ElementType type = (ElementType)shape_get(&border->maker->module->shapes, value->shape)->type;
+      InstId scalar = listed_scalar(border, reader, border->writer->counts[value->element], type);
+      return maker_as_shape(border->maker, scalar, value->shape, position); /* of one element */
+    }
     default: return clone_value(border, reader, value, position);
   }
 }

@@ -1,6 +1,5 @@
 #include "remat/scan/segment.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/loop/count.h"
@@ -85,11 +84,16 @@ bool scan_can_segment(const ScanValues *values) {
          !inst_has_control(loops->module, reader->id);
 }
 
+/* By which factor a length is off. */
+static double distance(double length, double wanted) {
+  return length > wanted ? length / wanted : wanted / length;
+}
+
 int64_t scan_segment_length(const ScanValues *values, double wanted) {
   int64_t trips = values->stacks->loops->list[values->loop].trips, best = 0;
   for (int64_t length = 2; length <= trips / 2; length++) {
     if (trips % length != 0) continue;
-    if (best == 0 || fabs(log((double)length / wanted)) < fabs(log((double)best / wanted)))
+    if (best == 0 || distance((double)length, wanted) < distance((double)best, wanted))
       best = length;
   }
   return best;
@@ -165,7 +169,7 @@ static InstId linear(Segmenter *segmenter, CompId comp, InstId value, int64_t fa
 }
 
 static InstId zero(Segmenter *segmenter, CompId comp) {
-  ShapeId shape = shape_scalar(&segmenter->module->shapes, TYPE_S32);
+  ShapeId shape = rewrite_scalar(segmenter->rewrite, TYPE_S32);
   InstId constant = rewrite_add_helper(segmenter->rewrite, comp,
                                        (InstSpec){.opcode = OPCODE_CONSTANT, .shape = shape});
   /* A loop's counter needs memory of its own. */
@@ -182,7 +186,7 @@ static CompId add_condition(Segmenter *segmenter, ShapeId state, const NewLoop *
   InstId sides[] = {kernel_operand(&kernel, counter),
                     kernel_constant(&kernel, TYPE_S32, loop->trips)};
   InstId less =
-      kernel_op(&kernel, OPCODE_COMPARE, shape_scalar(&module->shapes, TYPE_PRED), sides, 2);
+      kernel_op(&kernel, OPCODE_COMPARE, rewrite_scalar(segmenter->rewrite, TYPE_PRED), sides, 2);
   inst_get(module, less)->index = DIRECTION_LT;
   comp_get(module, comp)->root = kernel_end(&kernel, less);
   return comp;
@@ -208,7 +212,7 @@ static void add_while(Segmenter *segmenter, NewLoop *loop) {
 static InstId add_counter(Segmenter *segmenter, CompId body, InstId param, InstId root,
                           uint32_t index, uint32_t position) {
   Maker *maker = segmenter->maker;
-  ShapeId shape = shape_scalar(&segmenter->module->shapes, TYPE_S32);
+  ShapeId shape = rewrite_scalar(segmenter->rewrite, TYPE_S32);
   InstId raw = rewrite_add_element(segmenter->rewrite, param, index, shape);
   maker_insert(maker, raw, position);
   InstId counter = add(segmenter, body, OPCODE_COPY, shape, &raw, 1);
@@ -399,7 +403,7 @@ static void derive_counter(Segmenter *segmenter, const NewLoop *again, uint32_t 
   Kernel kernel = kernel_begin(segmenter->rewrite, again->body, maker->is_fused, maker->arena);
   InstId offset = maker_linear(&kernel, kernel_operand(&kernel, at), step, 0, type);
   InstId start = kernel_operand(&kernel, base);
-  ShapeId scalar = shape_scalar(&module->shapes, type);
+  ShapeId scalar = rewrite_scalar(segmenter->rewrite, type);
   if (shape != scalar) start = kernel_op(&kernel, OPCODE_RESHAPE, scalar, &start, 1);
   InstId sides[] = {start, offset};
   InstId value = kernel_op(&kernel, OPCODE_ADD, scalar, sides, 2);

@@ -1,7 +1,5 @@
 #include "remat/scan/values.h"
 
-#include <stdlib.h>
-
 #include "analysis/flow/alias.h"
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
@@ -76,12 +74,26 @@ static uint32_t add_held(Finder *finder, ScanValue value, InstId holder) {
   return index;
 }
 
+/* The instruction that has the value, in front of copies, and of tuples that are taken apart. */
+static InstId source_of(const Module *module, InstId id) {
+  for (;;) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_COPY && same_bytes_operand(module, id) != NO_ID) {
+      id = inst_operand(module, id, 0);
+      continue;
+    }
+    if (inst->opcode != OPCODE_GET_TUPLE_ELEMENT) return id;
+    InstId tuple = inst_operand(module, id, 0);
+    if (inst_get(module, tuple)->opcode != OPCODE_TUPLE) return id;
+    id = inst_operand(module, tuple, (uint32_t)inst->index);
+  }
+}
+
 /* The value of an instruction of the body. */
 static uint32_t value_of(Finder *finder, InstId id) {
   const Module *module = finder->module;
   const Loop *loop = finder->loop;
-  while (inst_get(module, id)->opcode == OPCODE_COPY && same_bytes_operand(module, id) != NO_ID)
-    id = inst_operand(module, id, 0);
+  id = source_of(module, id);
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
     InstId tuple = inst_operand(module, id, 0);
@@ -93,8 +105,6 @@ static uint32_t value_of(Finder *finder, InstId id) {
       return add_held(
           finder, (ScanValue){.kind = kind, .inst = id, .inner = NO_ID, .element = element}, id);
     }
-    if (inst_get(module, tuple)->opcode == OPCODE_TUPLE)
-      return value_of(finder, inst_operand(module, tuple, element)); /* tuples do not nest deeply */
     if (inst_get(module, tuple)->opcode == OPCODE_FUSION) {
       InstId root = comp_get(module, inst_callees(module, tuple)[0])->root;
       if (inst_get(module, root)->opcode == OPCODE_TUPLE)
@@ -303,14 +313,14 @@ static void judge_value(const Finder *finder, ScanValue *value) {
   const Module *module = finder->module;
   value->bytes = stack_bytes(finder, value);
   const Shape *shape = shape_get(&module->shapes, value->shape);
-  value->may_store =
-      value->stack != NO_ID ||
-      (value->holder != NO_ID && value->bytes > 0 && shape_is_array(shape) && !shape->has_dynamic &&
-       shape_memory_space(shape) == 0 && value->kind != SCAN_COUNT);
+  bool may_get_stack = value->holder != NO_ID && value->bytes > 0 && shape_is_array(shape) &&
+                       !shape->has_dynamic && shape_memory_space(shape) == 0 &&
+                       value->kind != SCAN_COUNT && count_counter_of(finder->loop) != NO_ID;
+  value->may_store = value->stack != NO_ID || may_get_stack;
   if (value->may_store && !value->must_store)
     value->store_seconds = store_seconds_of(finder, value);
   if (value->kind != SCAN_COMPUTED) {
-    value->verdict = value->kind == SCAN_STATE ? KEEP_PARAMETER : KEEP_NONE;
+    value->verdict = value->kind == SCAN_STATE ? KEEP_STATE : KEEP_NONE;
     return;
   }
   value->verdict = value->is_inseparable ? KEEP_ROUNDING : verdict_of(finder, value->inst);
@@ -334,12 +344,7 @@ static bool is_readable(const Finder *finder, const Stack *stack) {
         rounding_is_rigid(finder->module, read->inst, finder->scratch))
       return false;
     if (!count_is_linear(read->iterations, loop->trips, &first, &step)) return false;
-    bool has_counter = false;
-    for (uint32_t e = 0; e < loop->num_elements; e++) {
-      has_counter |= loop->counts[e] &&
-                     (loop->trips < 2 || llabs(loop->counts[e][1] - loop->counts[e][0]) == 1);
-    }
-    if (!has_counter) return false;
+    if (count_counter_of(loop) == NO_ID) return false;
   }
   return true;
 }

@@ -399,7 +399,8 @@ static unsigned run_flags(const Builder *builder, InstId id) {
 static bool copies_lent(const Builder *builder, InstId id) {
   const Module *module = builder->module;
   const ValueAnalysis *values = &builder->context->values;
-  if (inst_get(module, id)->opcode != OPCODE_COPY) return false;
+  if (inst_get(module, id)->opcode != OPCODE_COPY || inst_is_converting_copy(module, id))
+    return false;
   InstId operand = inst_operand(module, id, 0);
   BufferId buffer = values->buffers.of[dataflow_value(&values->flow, operand, 0)];
   bool is_given = builder->graph->nodes[builder->graph->node_of[operand]].flags & NODE_IS_GIVEN;

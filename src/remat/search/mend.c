@@ -1,5 +1,7 @@
 #include "remat/search/mend.h"
 
+#include <assert.h>
+
 #include "ir/sort.h"
 #include "remat/search/excess.h"
 #include "remat/search/runs.h"
@@ -14,6 +16,8 @@ enum {
   ROUND_STEPS = 40, /* what a round takes for a step of the line, in visits of other passes */
   VISIT_LOOKS = 32, /* positions that one looks at in the time for a step of a closure */
 };
+static_assert(LAST_SHARE > 0 && LAST_SHARE <= FIRST_SHARE && LESS_SHARE > 1,
+              "shares become less until the last one");
 static const double least_gain = 0.1; /* of the excess, in a round that leads anywhere */
 
 /* A step that reads another one by an operand. */
@@ -467,6 +471,11 @@ static bool run_round(Mending *mending, int64_t limit_bytes, bool keeps_places, 
   return mending->excess <= (1 - least_gain) * before;
 }
 
+static uint32_t less_share(uint32_t share) {
+  share /= LESS_SHARE;
+  return share > LAST_SHARE ? share : LAST_SHARE;
+}
+
 Line line_mended(const Line *line, int64_t limit_bytes, bool keeps_places, Patience *patience,
                  Arena *out, Arena *scratch) {
   Arena *kept = arena_new(arena_options(scratch));
@@ -482,7 +491,7 @@ Line line_mended(const Line *line, int64_t limit_bytes, bool keeps_places, Patie
     bool goes_on = has_steps && run_round(&mending, limit_bytes, keeps_places, patience, arena);
     arena_free(arena);
     if (!has_steps || (!goes_on && mending.share == LAST_SHARE)) break;
-    if (!goes_on) mending.share /= LESS_SHARE;
+    if (!goes_on) mending.share = less_share(mending.share);
   }
   Line result = line_copy(&mending.best, out);
   arena_free(kept);

@@ -248,14 +248,6 @@ static const Shape *shape_of(const Terms *terms, ValueNumber value) {
   return shape_get(&terms->numbering->shapes, numbered_node(terms->numbering, value)->shape);
 }
 
-/* Whether the slice that is read or written is all of the array: XLA clamps its starts to 0. */
-static bool is_whole_array(const Terms *terms, const ValueNumber *args, ShapeId shape,
-                           bool is_slice) {
-  const Numbering *numbering = terms->numbering;
-  ShapeId part = is_slice ? shape : numbered_node(numbering, args[1])->shape;
-  return numbered_node(numbering, args[0])->shape == part;
-}
-
 /* The update, if the slice is what a dynamic-update-slice has written at the same place; else
  * NO_ID. Both clamp their starts alike. */
 static ValueNumber slice_just_written(Terms *terms, ShapeId shape, const ValueNumber *args,
@@ -280,7 +272,6 @@ static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint
   if (!shape_is_array(whole) || !shape_is_array(part)) return NO_ID;
   if (whole->rank != part->rank || count != first + whole->rank) return NO_ID;
   if (whole->has_dynamic || part->has_dynamic) return NO_ID;
-  if (is_whole_array(terms, args, shape, is_slice)) return args[first - 1];
   ArenaMark mark = arena_mark(terms->scratch);
   ValueNumber *written = arena_array(terms->scratch, ValueNumber, count);
   memcpy(written, args, count * sizeof *written);

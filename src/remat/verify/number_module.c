@@ -244,6 +244,8 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
       break;
     }
     case OPCODE_COPY:
+      if (inst_is_converting_copy(module, id)) break;
+      return args[0];
     case OPCODE_OPT_BARRIER: return args[0];
     case OPCODE_COPY_DONE: {
       InstId start = inst_operand(module, id, 0);

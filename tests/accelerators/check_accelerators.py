@@ -1,0 +1,429 @@
+#!/usr/bin/env python3
+"""Compiles the programs of programs.py for TPUs and GPUs that are not there, as they are and with us, and
+compares what XLA assigned with what the tool says. Run by scripts/check-accelerators, in an environment that has
+JAX, the plugins, and remat_hlo's library and tool.
+
+Routes: `plain`: the tool's figures of each dump that it can be given; `hook`: rematerialized at JAX's hook within
+the compilation; `before`: rematerialized before XLA optimizes it, and given to XLA again. FOLDER/TARGET/PROGRAM/CASE
+has the texts that the tool may see in `seen`, and in `truth` what it is compared with and never shown.
+
+Sizes come from --seed, which is drawn and printed. A compilation for TPU is stopped as soon as XLA has assigned its
+buffers, unless --whole is given: code generation takes minutes, and has no part in memory.
+
+usage: check_accelerators.py --tool=FILE --folder=FOLDER [--cover | --full] [--targets=NAMES] [--only=EXPRESSION]
+           [--routes=NAMES] [--budgets=NAMES] [--seed=N] [--seconds=N] [--csv=FILE] [--whole]"""
+
+import argparse
+import csv
+import dataclasses
+import itertools
+import json
+import os
+import pathlib
+import random
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import plant
+import safe_walk
+from buffer_assignment import BufferAssignment
+from compile_one import environment_for
+from targets import TARGETS
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROUTES = ("hook", "before")
+BUDGETS = ("r70%", "r50%", "r30%")
+MOST_SECONDS = 300            # of one compilation
+BEYOND_XLA = "not compiled by XLA"
+MOST_BEYOND_XLA = 1 / 8       # of the programs
+# How far off what is said of a rewritten module may be on a GPU, where XLA's own rematerialization comes after us.
+HOOK_TOLERANCE = 0.01
+SEEN = re.compile(r"before_optimizations\.txt$|after_optimizations\.txt$|_(before|after)_buffer_assignment\.txt$|"
+                  r"before_config_assignment\.txt$|oom_intermediate_module\.txt$")
+TRUTH = re.compile(r"-(buffer-assignment|buffer-assignment-values|live-range|memory-usage-report)\.txt$")
+COLUMNS = ("program", "target", "route", "budget", "seed", "fault", "outcome", "text", "said_temp_bytes",
+           "assigned_temp_bytes", "plain_temp_bytes", "error", "limit_bytes", "assigned_total_bytes", "is_met",
+           "added_time", "reads", "planted", "decide_seconds", "seconds")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    program: str
+    target: str
+    route: str = "plain"
+    budget: str = ""
+
+    @property
+    def stem(self):
+        return "-".join(filter(None, (self.route, self.budget.strip("%"))))
+
+    def __str__(self):
+        return f"{self.program}, {self.target}, {self.route} {self.budget}".strip()
+
+
+# ---- one compilation ----
+
+def is_assigned(dump, program):
+    """Whether XLA:TPU has assigned the buffers of the program's module, and dumped that."""
+    return any(dump.glob(f"*.jit_{program}.*after_optimizations_after_buffer_assignment.txt"))
+
+
+def end_group(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def compile_case(case, arguments, folder):
+    """What became of it: the outcome that the process wrote, {"early": True} if it was stopped since its
+    buffers are assigned, or an error."""
+    target = TARGETS[case.target]
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ("dump", "hook"):
+        (folder / name).mkdir(parents=True)
+    order = {**dataclasses.asdict(case), "seed": arguments.seed, "algorithm": "auto", "folder": str(folder)}
+    # What the user has set for XLA, JAX and us is left out.
+    clean = {name: value for name, value in os.environ.items()
+             if not name.startswith(("JAX_", "XLA_", "TPU_", "LIBTPU_"))}
+    with open(folder / "log.txt", "w") as log:
+        process = subprocess.Popen(
+            [sys.executable, str(HERE / "compile_one.py"), json.dumps(order)], stdout=log, stderr=log,
+            env={**clean, **environment_for(target, folder / "dump")}, start_new_session=True)
+        begin = time.monotonic()
+        try:
+            while process.poll() is None:
+                if target.platform == "tpu" and not arguments.whole and is_assigned(folder / "dump", case.program):
+                    return {"early": True}
+                if time.monotonic() - begin > MOST_SECONDS:
+                    return {"error": f"not compiled within {MOST_SECONDS} s"}
+                time.sleep(0.05)
+        finally:
+            end_group(process)
+    if not (folder / "outcome.json").exists():
+        return {"error": f"the process ended with {process.returncode}: {(folder / 'log.txt').read_text()[-1500:]}"}
+    return json.loads((folder / "outcome.json").read_text())
+
+
+def sort_files(folder, program):
+    """Takes the dump apart: what the tool may see, and what it must not. Only the program's module is kept; XLA
+    has others, of which it is made or which it makes of parts."""
+    for name in ("seen", "truth"):
+        (folder / name).mkdir()
+    for path in sorted((folder / "dump").iterdir()):
+        if f".jit_{program}." not in path.name:
+            continue
+        for name, expression in (("truth", TRUTH), ("seen", SEEN)):
+            if expression.search(path.name):
+                path.rename(folder / name / path.name)
+                break
+    shutil.rmtree(folder / "dump")
+    for path in (folder / "hook").glob("*.hlo"):
+        if f".jit_{program}." in path.name or path.name.startswith("before_optimizations"):
+            path.rename(folder / "seen" / path.name)
+    shutil.rmtree(folder / "hook")
+
+
+def find(folder, pattern):
+    return next(iter(sorted(folder.glob(pattern))), None)
+
+
+@dataclasses.dataclass
+class Compiled:
+    case: Case
+    folder: pathlib.Path
+    outcome: dict
+    seconds: float
+
+    @property
+    def is_out_of_memory(self):
+        return "RESOURCE_EXHAUSTED" in self.outcome.get("error", "")
+
+    @property
+    def fault(self):
+        error = self.outcome.get("error")
+        return "" if error is None or self.is_out_of_memory else f"XLA does not compile it: {error}"
+
+    @property
+    def is_beyond_xla(self):
+        """XLA does not compile the program as it is. Without a device it knows no way to compute some products."""
+        return self.case.route == "plain" and self.outcome.get("error", "").find("INTERNAL") >= 0
+
+    @property
+    def is_tpu(self):
+        return TARGETS[self.case.target].platform == "tpu"
+
+    def assignment(self):
+        path = find(self.folder / "truth", "*-buffer-assignment.txt")
+        return BufferAssignment(path.read_text()) if path else None
+
+    def truth(self):
+        """memory_analysis, or as much of it as the buffer assignment has; None if it has come to neither."""
+        if "temp_size_in_bytes" in self.outcome:
+            return self.outcome
+        assignment = self.assignment()
+        return assignment and assignment.truth(self.is_tpu)
+
+    def total_bytes(self):
+        truth = self.truth()
+        return (truth["temp_size_in_bytes"] + truth["argument_size_in_bytes"] + truth["output_size_in_bytes"]
+                - truth["alias_size_in_bytes"])
+
+
+def make(case, arguments):
+    folder = arguments.folder / case.target / case.program / case.stem
+    begin = time.monotonic()
+    outcome = compile_case(case, arguments, folder)
+    sort_files(folder, case.program)
+    made = Compiled(case, folder, outcome, time.monotonic() - begin)
+    (folder / "truth" / "truth.json").write_text(json.dumps(
+        {**outcome, **(made.truth() or {}), "seed": arguments.seed}, indent=1) + "\n")
+    return made
+
+
+# ---- what is expected ----
+
+def row_of(made, arguments, **values):
+    truth = made.truth()
+    return {**dataclasses.asdict(made.case), "seed": arguments.seed, "fault": made.fault, "outcome": "compiled",
+            "assigned_temp_bytes": truth and truth["temp_size_in_bytes"], "seconds": round(made.seconds, 1), **values}
+
+
+def report_of(arguments, path):
+    """What the tool says of a file, which is all that it is given."""
+    run = subprocess.run([arguments.tool, "report", "--quiet", "--json=-", path], capture_output=True, text=True)
+    if run.returncode:
+        raise ValueError(f"the tool refuses {path.name}: {run.stderr.strip()[-500:]}")
+    return json.loads(run.stdout)
+
+
+def error_of(said, assigned):
+    return (said - assigned) / assigned if assigned else float(said > 0)
+
+
+def figure_fault(target, said, assigned):
+    error = error_of(said, assigned)
+    if -target.most_below <= error <= target.most_above or abs(said - assigned) <= target.slack_bytes:
+        return ""
+    return f"temporaries are wrong by {100 * error:+.2f} %"
+
+
+def judge_plain(made, arguments):
+    """A row for each text of the program as it is that the tool has to know."""
+    target = TARGETS[made.case.target]
+    if made.is_beyond_xla:
+        yield row_of(made, arguments, fault="", outcome=BEYOND_XLA)
+        return
+    if made.fault or not made.truth():
+        yield row_of(made, arguments, fault=made.fault or "nothing is assigned")
+        return
+    outcome = "out of memory" if made.is_out_of_memory else "compiled"
+    assigned = made.truth()["temp_size_in_bytes"]
+    path = find(made.folder / "seen", "*after_optimizations.txt")
+    values = {"text": "after_optimizations", "outcome": outcome, "plain_temp_bytes": assigned}
+    try:
+        said = report_of(arguments, path)["temp_bytes"]
+        values["reads"] = walk(made).reads
+        values["planted"], missed = plant.missed(path.read_text(), made.assignment(), arguments.seed)
+    except (ValueError, safe_walk.Fault) as error:
+        yield row_of(made, arguments, **{**values, "fault": str(error)})
+        return
+    error = error_of(said, assigned)
+    fault = f"not found: {missed[0].kind}: {missed[0].what}" if missed else figure_fault(
+        target, said, assigned)
+    yield row_of(made, arguments, **{**values, "said_temp_bytes": said, "error": round(error, 6), "fault": fault})
+
+
+def walk(made):
+    """Raises what is wrong with the module that XLA assigned buffers to."""
+    text = find(made.folder / "seen", "*after_optimizations.txt").read_text()
+    return safe_walk.check(text, made.assignment())
+
+
+def judge_rewritten(made, plain, arguments):
+    values = {"plain_temp_bytes": (plain.truth() or {}).get("temp_size_in_bytes")}
+    truth, report = made.truth(), report_of_hook(made)
+    if made.fault or not truth or report is None:
+        return row_of(made, arguments, **values, **({} if made.fault else {"fault": "it was not asked"}))
+    values["outcome"] = report["outcome"] + (", out of memory" if made.is_out_of_memory else "")
+    for name in ("is_met", "limit_bytes", "added_time"):
+        values[name] = report.get(name)
+    values["decide_seconds"] = round(sum(report.get("seconds", {}).values()), 2)
+    assigned, total = truth["temp_size_in_bytes"], made.total_bytes()
+    values["assigned_total_bytes"] = total
+    if report.get("after") and report["outcome"] == "rematerialized":
+        values["said_temp_bytes"] = report["after"]["temp_bytes"]
+        values["error"] = round(error_of(values["said_temp_bytes"], assigned), 6)
+    try:
+        values["reads"] = walk(made).reads
+    except safe_walk.Fault as fault:
+        values["fault"] = str(fault)
+        return row_of(made, arguments, **values)
+    values["fault"] = fault_of_rewritten(made, values, assigned, total)
+    return row_of(made, arguments, **values)
+
+
+def report_of_hook(made):
+    """The report on the program's own module. None: it was not asked about."""
+    path = made.folder / "reports.json"
+    reports = json.loads(path.read_text()) if path.exists() else []
+    return next((r for r in reversed(reports) if r["name"] == f"jit_{made.case.program}"), None)
+
+
+def fault_of_rewritten(made, values, assigned, total):
+    target = TARGETS[made.case.target]
+    if values["outcome"].startswith(("failed", "refused by XLA")):
+        return values["outcome"]
+    if made.case.route != "hook":
+        return ""  # what is optimized afterwards is not predicted
+    if values["plain_temp_bytes"] is not None and assigned > values["plain_temp_bytes"]:
+        if "early" not in made.outcome:
+            return "more temporaries than without us"
+        # Only a whole compilation goes on with the untouched module then.
+        values["outcome"] += ", more temporaries than without us"
+    if values["is_met"] and total > values["limit_bytes"] * (1 + HOOK_TOLERANCE):
+        return f"said to be met, and is above the limit by {total - values['limit_bytes']} bytes"
+    error = values.get("error")
+    if error is not None and (error < -HOOK_TOLERANCE or not made.is_tpu and error > HOOK_TOLERANCE):
+        return f"temporaries are predicted wrongly by {100 * error:+.2f} %"
+    if error is not None and target.vmem_bytes and values["said_temp_bytes"] - assigned > target.vmem_bytes:
+        return "predicted higher than all of VMEM can explain"
+    return ""
+
+
+# ---- all of them ----
+
+def programs_of(expression):
+    import programs
+    return [name for name in programs.PROGRAMS if re.search(expression, name)]
+
+
+def cover(names, targets, routes, budgets, choose):
+    """Each program once on a TPU and once on a GPU, which take turns, and each pair of route and budget at
+    least once; in an order in which all kinds come early."""
+    pairs = list(itertools.product(routes, budgets))
+    kinds = [[t for t in targets if TARGETS[t].platform == platform] for platform in ("tpu", "cuda")]
+    cases = []
+    for kind in filter(None, kinds):
+        own, turn, offset = list(names), list(kind), choose.randrange(len(pairs) or 1)
+        choose.shuffle(own)
+        choose.shuffle(turn)
+        for number, name in enumerate(own):
+            route, budget = pairs[(number + offset) % len(pairs)] if pairs else ("plain", "")
+            cases.append(Case(name, turn[number % len(turn)], route, budget))
+    choose.shuffle(cases)
+    return cases
+
+
+def all_cases(names, targets, routes, budgets):
+    for target, name in itertools.product(targets, names):
+        yield Case(name, target)
+        for route, budget in itertools.product(routes, budgets):
+            yield Case(name, target, route, budget)
+
+
+def run(cases, arguments, keep):
+    """Compiles the program as it is before the first case that is compared with it."""
+    start, plain, num_left = time.monotonic(), {}, 0
+    for number, case in enumerate(cases):
+        if arguments.seconds and time.monotonic() - start > arguments.seconds:
+            num_left = len(cases) - number
+            break
+        key = case.program, case.target
+        if key not in plain:
+            plain[key] = make(Case(*key), arguments)
+            for row in judge_plain(plain[key], arguments):
+                keep(row)
+        if case.route != "plain" and not plain[key].is_beyond_xla:
+            keep(judge_rewritten(make(case, arguments), plain[key], arguments))
+    return num_left
+
+
+def print_row(row):
+    def mib(name):
+        return "" if row.get(name) is None else f"{row[name] / 2**20:10.2f}"
+    error = "" if row.get("error") is None else f"{100 * row['error']:+.2f} %"
+    print(f"{row['program']:20} {row['target']:6} {row['route']:6} {row['budget']:5} {mib('plain_temp_bytes'):>10} "
+          f"{mib('said_temp_bytes'):>10} {mib('assigned_temp_bytes'):>10} {error:>10} {row['seconds']:6.1f} s  "
+          f"{row['outcome']}{'  FAULT: ' * bool(row['fault'])}{row['fault'][:400]}", flush=True)
+
+
+def print_table(rows):
+    """A line for each target and kind of case, for man/measurements.md."""
+    print("| target | case | programs | exact | within 1 % | worst | temporaries | modelled time |")
+    print("|---|---|---|---|---|---|---|---|")
+    kinds = sorted({(list(TARGETS).index(r["target"]), r["route"] != "plain", r["route"], r["budget"]) for r in rows})
+    for number, _, route, budget in kinds:
+        target = list(TARGETS)[number]
+        own = [r for r in rows if (r["target"], r["route"], r["budget"]) == (target, route, budget)]
+        errors = sorted((r["error"] for r in own if r.get("error") is not None), key=abs)
+        shares = [r["assigned_temp_bytes"] / r["plain_temp_bytes"] for r in own
+                  if r.get("assigned_temp_bytes") and r.get("plain_temp_bytes")]
+        added = [r["added_time"] for r in own if r.get("added_time") is not None]
+        print(f"| {target} | {route} {budget} | {len(own)} | "
+              + (f"{sum(e == 0 for e in errors)} | {sum(abs(e) <= 0.01 for e in errors)} | {100 * errors[-1]:+.2f} % | "
+                 if errors else "| | | ")
+              + (f"{100 * sum(shares) / len(shares):.0f} %" if shares and route != "plain" else "") + " | "
+              + (f"{100 * sum(added) / len(added):+.1f} %" if added else "") + " |")
+
+
+def arguments_of():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--folder", type=pathlib.Path, required=True)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--cover", action="store_true")
+    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--routes", default=",".join(ROUTES))
+    parser.add_argument("--budgets", default=",".join(BUDGETS))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 30))
+    parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--csv")
+    parser.add_argument("--whole", action="store_true")
+    arguments = parser.parse_args()
+    for name in ("targets", "routes", "budgets"):
+        setattr(arguments, name, [one for one in getattr(arguments, name).split(",") if one])
+    return arguments
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no compilation goes on alone
+    arguments = arguments_of()
+    names = programs_of(arguments.only)
+    rest = names, arguments.targets, arguments.routes, arguments.budgets
+    cases = list(all_cases(*rest)) if arguments.full else cover(*rest, random.Random(arguments.seed))
+    print(f"seed {arguments.seed}, {len(cases)} cases of {len(names)} programs")
+    rows, begin = [], time.monotonic()
+    with open(arguments.csv or os.devnull, "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
+        writer.writeheader()
+
+        def keep(row):
+            rows.append(row)
+            writer.writerow(row)
+            file.flush()
+            print_row(row)
+
+        num_left = run(cases, arguments, keep)
+    print_table(rows)
+    faults = [row for row in rows if row["fault"]]
+    print(f"walked {sum(row.get('reads') or 0 for row in rows)} reads; {sum(row.get('planted') or 0 for row in rows)} "
+          "faults planted in modules without one")
+    print(f"accelerators: {len(rows)} compilations in {time.monotonic() - begin:.0f} s, {len(faults)} faults, "
+          f"seed {arguments.seed}" + (f"; {num_left} cases of {len(cases)} not run in time" if num_left else ""))
+    num_beyond = sum(row["outcome"] == BEYOND_XLA for row in rows)
+    if num_beyond:
+        print(f"{num_beyond} programs are not compiled by XLA as they are")
+    num_plain = sum(row["route"] == "plain" for row in rows)
+    return 1 if faults or not rows or num_beyond > MOST_BEYOND_XLA * num_plain else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

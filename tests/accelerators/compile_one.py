@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Compiles one program for one target, with or without us, in a process of its own: libtpu takes one target in a
+process, and a compilation for TPU is stopped by ending the process (check_accelerators.py).
+
+usage: compile_one.py CASE, a JSON object: program, target, seed, route (plain, hook or before), budget,
+algorithm, folder. FOLDER/dump gets XLA's dump; FOLDER/hook what the hook was given and gave back; outcome.json
+what memory_analysis says, or the error. XLA's flags come with the environment, see environment_for()."""
+
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+from targets import TARGETS
+
+DUMP_OPTIONS = {"xla_dump_hlo_as_text": True}
+
+
+def environment_for(target, dump):
+    """What the process needs to be told before it loads a plugin."""
+    if target.platform == "cuda":
+        # Nothing is to be timed where there is no device.
+        return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_gpu_autotune_level=0 "
+                f"--xla_dump_to={dump} --xla_dump_hlo_as_text"}
+    return {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost",
+            "TPU_ACCELERATOR_TYPE": target.accelerator_type, "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+            "TPU_LOG_DIR": str(pathlib.Path(tempfile.gettempdir()) / "tpu_logs")}
+
+
+def devices_of(target, count):
+    from jax.experimental import topologies
+    name = target.topology if count == 1 else target.topology_of_four
+    if target.platform == "tpu":
+        found = topologies.get_topology_desc(platform="tpu", topology_name=name).devices
+    else:
+        found = topologies.get_topology_desc("", platform="cuda", topology=name,
+                                             target_config=target.description).devices
+    return found[:count]
+
+
+def lower(program, name, target):
+    """The program as jax.jit lowers it for devices that are not there."""
+    import jax
+    import numpy as np
+    count = int(np.prod([*program.mesh.values()], dtype=int))
+    devices = devices_of(target, count)
+    if program.mesh:
+        mesh = jax.sharding.Mesh(np.array(devices).reshape(*program.mesh.values()),
+                                 tuple(program.mesh))
+        shardings = tuple(
+            jax.tree.map(lambda spec: jax.sharding.NamedSharding(mesh, spec), specs,
+                         is_leaf=lambda leaf: isinstance(leaf, jax.sharding.PartitionSpec))
+            for specs in program.specs)
+    else:
+        shardings = (jax.sharding.SingleDeviceSharding(devices[0]),) * len(program.arguments)
+
+    def place(sharding, argument):
+        if isinstance(sharding, jax.sharding.Sharding):
+            return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype,
+                                                                  sharding=sharding), argument)
+        return jax.tree.map(place, sharding, argument)
+    arguments = [place(*pair) for pair in zip(shardings, program.arguments)]
+
+    def call(*arguments):
+        return program.function(*arguments)
+    call.__name__ = name  # of which the module's name is made
+    return jax.jit(call, donate_argnums=program.donated).trace(*arguments).lower(
+        lowering_platforms=(target.platform,))
+
+
+def compile_lowered(lowered, target, folder):
+    options = {}
+    if target.platform == "tpu":  # which reads no XLA_FLAGS
+        options = {**DUMP_OPTIONS, "xla_dump_to": str(folder / "dump")}
+    return lowered.compile(compiler_options=options)
+
+
+# ---- with us ----
+
+def watch_hook(folder):
+    """Keeps what the hook is given and gives back, as text."""
+    from remat_hlo import _hooks, _text
+    inner, files = _hooks._hook, iter(range(1 << 30))
+
+    def watched(stage, platform, serialized):
+        made = inner(stage, platform, serialized)
+        serialized, number = bytes(serialized), next(files)
+        text = _text.text_of(serialized)
+        name = text[:300].removeprefix("HloModule ").partition(",")[0]
+        (folder / "hook" / f"{number:03}.{name}.before.hlo").write_text(text)
+        if made is not None:
+            (folder / "hook" / f"{number:03}.{name}.after.hlo").write_text(_text.text_of(bytes(made)))
+        return made
+    _hooks._hook = watched
+
+
+def watch(module, name, after):
+    """Has something be done after each call of a function."""
+    inner = getattr(module, name)
+
+    def watched(*arguments):
+        made = inner(*arguments)
+        after()
+        return made
+    setattr(module, name, watched)
+
+
+def compile_with_hook(case, lowered, target, folder):
+    import remat_hlo.jax as live
+    from remat_hlo import _hooks
+    watch_hook(folder)
+
+    def write_reports():
+        (folder / "reports.json").write_text(
+            json.dumps([report.to_dict() for report in live.last_reports(all=True)], indent=1))
+
+    # A compilation that is stopped leaves its reports, too, and what XLA has said about what was made.
+    for name in ("_remember", "_refuse"):
+        watch(_hooks, name, write_reports)
+    with live.rematerialize(case["budget"], algorithm=case["algorithm"], min_peak="64KiB", verbose=False):
+        compiled = compile_lowered(lowered, target, folder)
+        write_reports()
+    return compiled
+
+
+def compile_before(case, lowered, target, folder):
+    """The program as it was lowered, rematerialized as such and given to XLA again."""
+    from remat_hlo import _before
+    from remat_hlo._module import parse
+    module = lowered.compiler_ir("stablehlo")
+    text = _before.hlo_text(module)
+    (folder / "hook" / "before_optimizations.before.hlo").write_text(text)
+    result = parse(text.encode(), copies="pending", scheduler="default").schedule("default").remat(
+        case["budget"], algorithm=case["algorithm"], protect="opt-barrier", emit="unscheduled")
+    (folder / "hook" / "before_optimizations.after.hlo").write_text(result.text())
+    (folder / "reports.json").write_text(json.dumps([
+        {"name": result.name, "outcome": "rematerialized" if result.num_rematerialized else
+         "left as it is", "num_rematerialized": result.num_rematerialized}]))
+    lowered._lowering._hlo = _before.stablehlo(result.text(), module)
+    return compile_lowered(lowered, target, folder)
+
+
+COMPILE = {"plain": lambda case, *rest: compile_lowered(*rest), "hook": compile_with_hook,
+           "before": compile_before}
+
+
+def main():
+    case = json.loads(sys.argv[1])
+    folder, target = pathlib.Path(case["folder"]), TARGETS[case["target"]]
+    import programs
+    start = time.monotonic()
+    program = programs.PROGRAMS[case["program"]](programs.Sizes(f"{case['seed']} {case['program']}"))
+    lowered = lower(program, case["program"], target)
+    start_compile = time.monotonic()
+    try:
+        compiled = COMPILE[case["route"]](case, lowered, target, folder)
+        sizes = compiled.memory_analysis()
+        outcome = {name: getattr(sizes, name) for name in
+                   ("argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes",
+                    "temp_size_in_bytes", "generated_code_size_in_bytes", "host_temp_size_in_bytes")}
+    except Exception as error:  # its text is the outcome
+        outcome = {"error": f"{type(error).__name__}: {error}"[:3000]}
+    outcome.update(lower_seconds=start_compile - start, compile_seconds=time.monotonic() - start_compile)
+    made = folder / "outcome.json.new"
+    made.write_text(json.dumps(outcome, indent=1))
+    os.replace(made, folder / "outcome.json")
+
+
+if __name__ == "__main__":
+    main()

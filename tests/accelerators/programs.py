@@ -1,0 +1,568 @@
+"""Programs that are compiled for TPUs and GPUs, and run nowhere: their arguments are shapes. Sizes are drawn
+anew for each seed, so that no figure of theirs can be known before; temporaries are tens to some hundreds
+of MiB, which is enough for an offset or a padding to matter, and compiles within seconds.
+
+Each function of PROGRAMS takes a Sizes and returns a Program."""
+
+import dataclasses
+import functools
+import random
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+PROGRAMS = {}
+
+
+@dataclasses.dataclass
+class Program:
+    function: object
+    arguments: tuple                 # trees of ShapeDtypeStruct
+    donated: tuple = ()
+    # For programs of several devices: axis sizes by name, and for each argument a tree of PartitionSpec,
+    # or one for all its leaves.
+    mesh: dict = dataclasses.field(default_factory=dict)
+    specs: tuple = ()
+
+
+class Sizes:
+    """Draws sizes: multiples of what hardware likes, or any."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.scale = self.random.choice((2, 4, 8))
+
+    def among(self, *choices):
+        return self.random.choice(choices)
+
+    def around(self, low, high, step=1):
+        return self.random.randrange(low, high + 1, step)
+
+    def many(self, low, high):
+        """Of what a program has many, a batch for example: enough that not all fits into a TPU's VMEM."""
+        return self.scale * self.random.randint(low, high)
+
+
+def program(make):
+    PROGRAMS[make.__name__] = make
+    return make
+
+
+# ---- shapes and parts ----
+
+def f32(*shape):
+    return jax.ShapeDtypeStruct(shape, jnp.float32)
+
+
+def bf16(*shape):
+    return jax.ShapeDtypeStruct(shape, jnp.bfloat16)
+
+
+def i32(*shape):
+    return jax.ShapeDtypeStruct(shape, jnp.int32)
+
+
+def like(tree):
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), tree)
+
+
+def stacked(tree, count):
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((count, *leaf.shape), leaf.dtype), tree)
+
+
+def cross_entropy(logits, labels):
+    logits = logits.astype(jnp.float32)
+    return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], -1))
+
+
+def sgd(loss, parameters, *batch, rate=0.05, **named):
+    """A step of gradient descent whose parameters are donated."""
+    def step(parameters, *batch):
+        value, gradients = jax.value_and_grad(loss)(parameters, *batch)
+        return jax.tree.map(lambda p, g: p - rate * g.astype(p.dtype), parameters, gradients), value
+    return Program(step, (parameters, *batch), (0,), **named)
+
+
+def adam(loss, parameters, *batch):
+    """A step of Adam whose parameters and moments are donated."""
+    def step(parameters, mean, square, count, *batch):
+        value, gradients = jax.value_and_grad(loss)(parameters, *batch)
+        count = count + 1
+        mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, gradients)
+        square = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, square, gradients)
+        scale = jnp.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+        parameters = jax.tree.map(lambda p, m, s: p - 1e-3 * scale * m / (jnp.sqrt(s) + 1e-8),
+                                  parameters, mean, square)
+        return parameters, mean, square, count, value
+    return Program(step, (parameters, like(parameters), like(parameters), f32(), *batch), (0, 1, 2, 3))
+
+
+def norm(x):
+    wide = x.astype(jnp.float32)
+    mean = wide.mean(-1, keepdims=True)
+    return ((wide - mean) * lax.rsqrt(((wide - mean)**2).mean(-1, keepdims=True) + 1e-5)).astype(x.dtype)
+
+
+def rms_norm(x):
+    wide = x.astype(jnp.float32)
+    return (wide * lax.rsqrt((wide**2).mean(-1, keepdims=True) + 1e-6)).astype(x.dtype)
+
+
+def attend(q, k, v, is_causal):
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k).astype(jnp.float32) * q.shape[-1]**-0.5
+    if is_causal:
+        scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e9)
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores).astype(v.dtype), v)
+
+
+def transformer_layer(x, w, heads, is_causal=True, dtype=jnp.bfloat16):
+    w = jax.tree.map(lambda leaf: leaf.astype(dtype), w)
+    batch, length, width = x.shape
+    q, k, v = jnp.split((norm(x) @ w["qkv"]).reshape(batch, length, heads, -1), 3, -1)
+    x = x + attend(q, k, v, is_causal).reshape(batch, length, width) @ w["out"]
+    return x + jax.nn.gelu(norm(x) @ w["wide"]) @ w["narrow"]
+
+
+def transformer_shapes(width, ratio=4):
+    return {"qkv": f32(width, 3 * width), "out": f32(width, width),
+            "wide": f32(width, ratio * width), "narrow": f32(ratio * width, width)}
+
+
+def llama_layer(x, w, heads):
+    w = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), w)
+    batch, length, width = x.shape
+    h = rms_norm(x)
+    q, k, v = ((h @ w[name]).reshape(batch, length, heads, -1) for name in ("q", "k", "v"))
+    angle = jnp.arange(length)[:, None] * 1e4**(-jnp.arange(q.shape[-1] // 2) / (q.shape[-1] // 2))
+    q, k = (jnp.concatenate([a * jnp.cos(angle)[:, None] - b * jnp.sin(angle)[:, None],
+                             a * jnp.sin(angle)[:, None] + b * jnp.cos(angle)[:, None]],
+                            -1).astype(jnp.bfloat16)
+            for a, b in (jnp.split(value, 2, -1) for value in (q, k)))
+    x = x + attend(q, k, v, True).reshape(batch, length, width) @ w["out"]
+    h = rms_norm(x)
+    return x + (jax.nn.silu(h @ w["gate"]) * (h @ w["up"])) @ w["down"]
+
+
+def llama_shapes(width, wide):
+    return {**{name: f32(width, width) for name in ("q", "k", "v", "out")},
+            "gate": f32(width, wide), "up": f32(width, wide), "down": f32(wide, width)}
+
+
+def language_loss(body, p, tokens):
+    x = p["embedding"].astype(jnp.bfloat16)[tokens[:, :-1]]
+    x = body(x, p["layers"])
+    return cross_entropy(norm(x) @ p["embedding"].astype(jnp.bfloat16).T, tokens[:, 1:])
+
+
+# ---- language ----
+
+@program
+def gpt_unrolled(sizes):
+    width, heads, length = sizes.among(384, 512, 640), 8, sizes.around(192, 320, 8)
+    layers, batch, vocabulary = sizes.around(2, 3), sizes.many(3, 6), sizes.around(4000, 8000, 64)
+
+    def body(x, layers):
+        for w in layers:
+            x = transformer_layer(x, w, heads)
+        return x
+    parameters = {"embedding": f32(vocabulary, width),
+                  "layers": [transformer_shapes(width) for _ in range(layers)]}
+    return adam(functools.partial(language_loss, body), parameters, i32(batch, length + 1))
+
+
+@program
+def gpt_scanned(sizes):
+    width, heads, length = sizes.among(384, 512, 640), 8, sizes.around(192, 320, 8)
+    layers, batch, vocabulary = sizes.around(3, 6), sizes.many(2, 5), sizes.around(4000, 8000, 64)
+
+    def body(x, layers):
+        return lax.scan(lambda x, w: (transformer_layer(x, w, heads), None), x, layers)[0]
+    parameters = {"embedding": f32(vocabulary, width),
+                  "layers": stacked(transformer_shapes(width), layers)}
+    return sgd(functools.partial(language_loss, body), parameters, i32(batch, length + 1))
+
+
+def _llama(sizes, wrap):
+    width, wide, heads = sizes.among(512, 768), sizes.around(1024, 2048, 128), 8
+    layers, batch, length = sizes.around(4, 8), sizes.many(1, 3), sizes.around(256, 512, 16)
+    layer = wrap(functools.partial(llama_layer, heads=heads))
+
+    def body(x, layers):
+        return lax.scan(lambda x, w: (layer(x, w), None), x, layers)[0]
+    parameters = {"embedding": f32(sizes.around(4000, 8000, 64), width),
+                  "layers": stacked(llama_shapes(width, wide), layers)}
+    return sgd(functools.partial(language_loss, body), parameters, i32(batch, length + 1))
+
+
+@program
+def llama_scanned(sizes):
+    return _llama(sizes, lambda layer: layer)
+
+
+@program
+def llama_checkpointed(sizes):
+    return _llama(sizes, jax.checkpoint)
+
+
+@program
+def mixture_of_experts(sizes):
+    """Tokens go to the best of some experts by one-hot products."""
+    width, experts, batch = sizes.among(256, 512), sizes.among(4, 8), sizes.many(500, 1500)
+    capacity = 2 * batch // experts
+
+    def layer(x, w):
+        scores = jax.nn.softmax((x @ w["router"]).astype(jnp.float32))
+        chosen = jax.nn.one_hot(scores.argmax(-1), experts)
+        place = jnp.cumsum(chosen, 0) * chosen
+        to = chosen[..., None] * jax.nn.one_hot(place.sum(-1).astype(jnp.int32) - 1, capacity)[:, None]
+        to = to.astype(x.dtype)
+        h = jnp.einsum("td,tec->ecd", x, to)
+        h = jax.nn.gelu(jnp.einsum("ecd,edf->ecf", h, w["wide"].astype(x.dtype)))
+        h = jnp.einsum("ecf,efd->ecd", h, w["narrow"].astype(x.dtype))
+        return x + jnp.einsum("ecd,tec->td", h, to) * scores.max(-1)[:, None].astype(x.dtype)
+
+    def loss(layers, x, y):
+        for w in layers:
+            x = layer(x, w)
+        return ((x - y).astype(jnp.float32)**2).mean()
+    layers = [{"router": bf16(width, experts), "wide": f32(experts, width, 2 * width),
+               "narrow": f32(experts, 2 * width, width)} for _ in range(2)]
+    return sgd(loss, layers, bf16(batch, width), bf16(batch, width))
+
+
+@program
+def decode_step(sizes):
+    """One token of each sequence; the cache is donated and written in place."""
+    width, heads, layers = sizes.among(512, 1024), 8, sizes.around(3, 6)
+    batch, length, vocabulary = sizes.many(3, 9), sizes.around(500, 1100), sizes.around(8000, 16000, 64)
+
+    def step(p, cache, token, position):
+        x = p["embedding"][token]
+        new = []
+        for w, (keys, values) in zip(p["layers"], cache):
+            q, k, v = jnp.split((norm(x) @ w["qkv"]).reshape(batch, 1, heads, -1), 3, -1)
+            keys = lax.dynamic_update_slice(keys, k, (0, position, 0, 0))
+            values = lax.dynamic_update_slice(values, v, (0, position, 0, 0))
+            scores = jnp.einsum("bqhd,bkhd->bhqk", q, keys).astype(jnp.float32)
+            scores = jnp.where(jnp.arange(length) <= position, scores, -1e9)
+            h = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores).astype(x.dtype), values)
+            x = x + h.reshape(batch, width) @ w["out"]
+            x = x + jax.nn.gelu(norm(x) @ w["wide"]) @ w["narrow"]
+            new.append((keys, values))
+        return new, (norm(x) @ p["embedding"].T).argmax(-1).astype(jnp.int32)
+    weights = jax.tree.map(lambda leaf: bf16(*leaf.shape), transformer_shapes(width))
+    parameters = {"embedding": bf16(vocabulary, width), "layers": [weights] * layers}
+    cache = [(bf16(batch, length, heads, width // heads),) * 2] * layers
+    return Program(step, (parameters, cache, i32(batch), i32()), (1,))
+
+
+@program
+def chunked_attention(sizes):
+    """Attention over blocks of keys with a running maximum, forward and backward."""
+    heads, depth, block = sizes.around(4, 8), sizes.among(64, 128), sizes.among(128, 256)
+    length, batch = block * sizes.around(4, 8), sizes.many(1, 2)
+
+    def attention(q, k, v):
+        def one(carry, kv):
+            total, weight, most = carry
+            scores = jnp.einsum("bqhd,bkhd->bhqk", q, kv[0])
+            new = jnp.maximum(most, scores.max(-1))
+            e = jnp.exp(scores - new[..., None])
+            old = jnp.exp(most - new)
+            return (total * old[..., None] + jnp.einsum("bhqk,bkhd->bhqd", e, kv[1]),
+                    weight * old + e.sum(-1), new), None
+        blocks = tuple(jnp.moveaxis(a.reshape(batch, -1, block, heads, depth), 1, 0) for a in (k, v))
+        start = (jnp.zeros((batch, heads, length, depth)), jnp.zeros((batch, heads, length)),
+                 jnp.full((batch, heads, length), -1e9))
+        total, weight, _ = lax.scan(one, start, blocks)[0]
+        return total / weight[..., None]
+
+    def step(q, k, v):
+        return jax.grad(lambda *a: (attention(*a)**2).mean(), (0, 1, 2))(q, k, v)
+    return Program(step, (f32(batch, length, heads, depth),) * 3)
+
+
+@program
+def embedding_scatter(sizes):
+    """Sparse updates of a donated table, by scatter."""
+    rows, width, batch = sizes.around(20000, 40000), sizes.among(64, 128, 200), sizes.many(5000, 20000)
+
+    def step(table, head, indices, target):
+        def loss(picked, head):
+            return ((jnp.tanh(picked) @ head - target)**2).mean()
+        gradients = jax.grad(loss, (0, 1))(table[indices], head)
+        return table.at[indices].add(-0.1 * gradients[0]), head - 0.1 * gradients[1]
+    return Program(step, (f32(rows, width), f32(width, 32), i32(batch), f32(batch, 32)), (0, 1))
+
+
+# ---- recurrent ----
+
+def _recurrent(sizes, gates, cell):
+    width, batch, length = sizes.among(256, 384, 512), sizes.many(16, 48), sizes.around(40, 90)
+
+    def loss(p, xs, y):
+        start = (jnp.zeros((batch, width)),) * 2
+        (h, _), all_h = lax.scan(lambda carry, x: cell(p, carry, x), start, xs)
+        return ((all_h.mean(0) + h - y)**2).mean()
+    parameters = {"in": f32(width, gates * width), "rec": f32(width, gates * width)}
+    return sgd(loss, parameters, f32(length, batch, width), f32(batch, width))
+
+
+@program
+def lstm(sizes):
+    def cell(p, carry, x):
+        h, c = carry
+        i, f, g, o = jnp.split(x @ p["in"] + h @ p["rec"], 4, -1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+    return _recurrent(sizes, 4, cell)
+
+
+@program
+def gru(sizes):
+    def cell(p, carry, x):
+        h, last = carry
+        xr, xz, xn = jnp.split(x @ p["in"], 3, -1)
+        hr, hz, hn = jnp.split(h @ p["rec"], 3, -1)
+        z = jax.nn.sigmoid(xz + hz)
+        new = (1 - z) * jnp.tanh(xn + jax.nn.sigmoid(xr + hr) * hn) + z * h
+        return (new, last * 0.9 + new * 0.1), new
+    return _recurrent(sizes, 3, cell)
+
+
+# ---- images ----
+
+def conv(x, w, stride=1):
+    return lax.conv_general_dilated(x, w.astype(x.dtype), (stride, stride), "SAME",
+                                    dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def batch_norm(x):
+    wide = x.astype(jnp.float32)
+    mean = wide.mean((0, 1, 2))
+    return ((wide - mean) * lax.rsqrt(((wide - mean)**2).mean((0, 1, 2)) + 1e-5)).astype(x.dtype)
+
+
+def max_pool(x):
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+
+
+@program
+def resnet(sizes):
+    side, batch, width = sizes.among(32, 48, 64), sizes.many(8, 24), sizes.among(32, 64)
+
+    def loss(p, x, y):
+        x = batch_norm(conv(x, p["stem"]))
+        for first, second, short in p["blocks"]:
+            h = jax.nn.relu(batch_norm(conv(x, first, 2)))
+            x = jax.nn.relu(batch_norm(conv(h, second)) + conv(x, short, 2))
+        return cross_entropy(x.mean((1, 2)) @ p["head"].astype(x.dtype), y)
+    blocks = [(f32(3, 3, width << i, width << i + 1), f32(3, 3, width << i + 1, width << i + 1),
+               f32(1, 1, width << i, width << i + 1)) for i in range(2)]
+    parameters = {"stem": f32(3, 3, 3, width), "blocks": blocks, "head": f32(width << 2, 100)}
+    return sgd(loss, parameters, bf16(batch, side, side, 3), i32(batch))
+
+
+def _unet_parameters(channels, width):
+    return {"down": [f32(3, 3, channels, width), f32(3, 3, width, 2 * width)],
+            "middle": f32(3, 3, 2 * width, 4 * width),
+            "up": [f32(3, 3, 6 * width, 2 * width), f32(3, 3, 3 * width, width)],
+            "last": f32(1, 1, width, channels)}
+
+
+def _unet(p, x):
+    skips = []
+    for w in p["down"]:
+        x = jax.nn.gelu(conv(x, w))
+        skips.append(x)
+        x = max_pool(x)
+    x = jax.nn.gelu(conv(x, p["middle"]))
+    for w, skip in zip(p["up"], reversed(skips)):
+        x = jax.image.resize(x, (*skip.shape[:3], x.shape[3]), "nearest")
+        x = jax.nn.gelu(conv(jnp.concatenate([x, skip], -1), w))
+    return conv(x, p["last"])
+
+
+@program
+def unet(sizes):
+    side, batch, width = sizes.among(48, 64, 80), sizes.many(3, 10), sizes.among(24, 32, 48)
+    image = f32(batch, side, side, 3)
+    return sgd(lambda p, x, y: ((_unet(p, x) - y)**2).mean(), _unet_parameters(3, width), image, image)
+
+
+@program
+def diffusion_step(sizes):
+    """A denoising step: a U-Net that is told the time, and noise from a counter."""
+    side, batch, width = sizes.among(32, 48, 64), sizes.many(6, 20), sizes.among(16, 32)
+
+    def loss(p, x, time, key):
+        noise = jax.random.normal(jax.random.wrap_key_data(key), x.shape)
+        level = jnp.cos(time)[:, None, None, None]
+        noisy = x * level + noise * jnp.sqrt(1 - level**2)
+        shown = jnp.concatenate([noisy, jnp.broadcast_to(level, (*x.shape[:3], 1))], -1)
+        return ((_unet(p, shown)[..., :3] - noise)**2).mean()
+    key = jax.ShapeDtypeStruct((2,), jnp.uint32)
+    return sgd(loss, _unet_parameters(4, width), f32(batch, side, side, 3), f32(batch), key)
+
+
+@program
+def vit(sizes):
+    width, heads, patches = sizes.among(384, 512), 8, sizes.around(100, 200)
+    layers, batch = sizes.around(2, 4), sizes.many(4, 10)
+
+    def loss(p, x, y):
+        x = x @ p["patch"].astype(x.dtype) + p["position"].astype(x.dtype)
+        for w in p["layers"]:
+            x = transformer_layer(x, w, heads, is_causal=False)
+        return cross_entropy(norm(x).mean(1) @ p["head"].astype(x.dtype), y)
+    parameters = {"patch": f32(768, width), "position": f32(patches, width), "head": f32(width, 1000),
+                  "layers": [transformer_shapes(width) for _ in range(layers)]}
+    return sgd(loss, parameters, bf16(batch, patches, 768), i32(batch))
+
+
+# ---- numbers ----
+
+@program
+def mlp_adam(sizes):
+    width, batch, layers = sizes.around(500, 1100), sizes.many(1500, 5000), sizes.around(4, 8)
+
+    def loss(ws, x, y):
+        for w in ws:
+            x = jnp.tanh(x @ w)
+        return ((x - y)**2).mean()
+    return adam(loss, [f32(width, width) for _ in range(layers)], f32(batch, width), f32(batch, width))
+
+
+@program
+def mixed_precision(sizes):
+    """Master weights in f32, products in bf16, a loss that is scaled, and gradients that are checked."""
+    width, batch, layers = sizes.among(512, 768, 1024), sizes.many(2000, 5000), sizes.around(4, 7)
+
+    def loss(ws, x, scale):
+        h = x.astype(jnp.bfloat16)
+        for w in ws:
+            h = h + jax.nn.silu(norm(h) @ w.astype(jnp.bfloat16))
+        return (h.astype(jnp.float32)**2).mean() * scale
+
+    def step(ws, x, scale):
+        gradients = jax.grad(loss)(ws, x, scale)
+        finite = jnp.all(jnp.stack([jnp.isfinite(g).all() for g in gradients]))
+        new = [jnp.where(finite, w - 0.1 * g / scale, w) for w, g in zip(ws, gradients)]
+        return new, jnp.where(finite, scale * 1.01, scale * 0.5)
+    return Program(step, ([f32(width, width) for _ in range(layers)], f32(batch, width), f32()), (0,))
+
+
+@program
+def conditional_in_loop(sizes):
+    """Each step of the loop trains, and now and then does something else."""
+    width, batch, steps = sizes.among(384, 512, 768), sizes.many(2000, 6000), sizes.around(4, 9)
+
+    def forward(ws, x):
+        for w in ws:
+            x = jnp.tanh(x @ w)
+        return x
+
+    def step(ws, x):
+        def one(i, ws):
+            def loss(ws):
+                h = forward(ws[:2], x)
+                h = lax.cond(i % 2 == 0, lambda h: forward(ws[2:], h), lambda h: h * 0.5, h)
+                return (h**2).mean()
+            return jax.tree.map(lambda w, g: w - 0.1 * g, ws, jax.grad(loss)(ws))
+        return lax.fori_loop(0, steps, one, ws)
+    return Program(step, ([f32(width, width) for _ in range(4)], f32(batch, width)), (0,))
+
+
+@program
+def stencil_in_time(sizes):
+    """The adjoint of a wave that is computed over some steps, all of whose states are kept."""
+    side, steps = sizes.many(150, 250), sizes.around(8, 20)
+
+    def loss(speed, field):
+        def one(carry, _):
+            now, last = carry
+            laplace = (jnp.roll(now, 1, 0) + jnp.roll(now, -1, 0) + jnp.roll(now, 1, 1)
+                       + jnp.roll(now, -1, 1) - 4 * now)
+            return (2 * now - last + speed * speed * laplace, now), None
+        return (lax.scan(one, (field, field), None, length=steps)[0][0]**2).mean()
+    return Program(jax.grad(loss), (f32(side, side), f32(side, side)))
+
+
+@program
+def rollout(sizes):
+    """A policy acts in a linear world for some steps, and learns from the whole."""
+    state, width, batch = sizes.around(100, 250), sizes.among(256, 512), sizes.many(600, 2000)
+    steps = sizes.around(8, 16)
+
+    def loss(p, x, world):
+        def one(x, _):
+            action = jnp.tanh(jnp.tanh(x @ p["in"]) @ p["out"])
+            return jnp.tanh(x @ world + action), ((x**2).sum(-1) + 0.1 * (action**2).sum(-1))
+        return lax.scan(one, x, None, length=steps)[1].mean()
+    parameters = {"in": f32(state, width), "out": f32(width, state)}
+    return sgd(loss, parameters, f32(batch, state), f32(state, state))
+
+
+@program
+def sort_top_k(sizes):
+    rows, columns, k = sizes.many(150, 400), sizes.around(4000, 12000), sizes.around(16, 64)
+
+    def step(scores, noise):
+        order = jnp.argsort(scores + noise, axis=-1)
+        best, where = lax.top_k(scores, k)
+        ranked = jnp.take_along_axis(noise, order, -1)
+        total = jnp.cumsum(jnp.sort(jax.nn.softmax(ranked), -1), -1)
+        return best, where, jnp.where(total < 0.9, ranked, 0.0)
+    return Program(step, (f32(rows, columns), f32(rows, columns)))
+
+
+@program
+def donated_state(sizes):
+    """Parts of donated arrays are overwritten while what was computed from them is still to be read."""
+    rows, width = sizes.many(4000, 12000), sizes.among(256, 384, 512)
+
+    def step(x, log, w, at):
+        kept = [jnp.tanh(x @ (w * (i + 1))) for i in range(4)]
+        x = lax.dynamic_update_slice(x, kept[0][:64] * 2, (at, 0))
+        log = lax.dynamic_update_slice(log, x.mean(0)[None], (at, 0))
+        h = x
+        for value in kept:
+            h = jnp.tanh(h @ w + value)
+        return x, log, h.sum(0)
+    return Program(step, (f32(rows, width), f32(1024, width), f32(width, width), i32()), (0, 1))
+
+
+# ---- several devices ----
+
+P = jax.sharding.PartitionSpec
+
+
+@program
+def fsdp(sizes):
+    """Parameters and batch are both spread over four devices."""
+    width, batch, layers = sizes.among(512, 768, 1024), 4 * sizes.many(1000, 3000), sizes.around(3, 5)
+
+    def loss(ws, x, y):
+        for w in ws:
+            x = jnp.tanh(x @ w["wide"]) @ w["narrow"]
+        return ((x - y)**2).mean()
+    layers = [{"wide": f32(width, 2 * width), "narrow": f32(2 * width, width)} for _ in range(layers)]
+    batch = f32(batch, width)
+    return sgd(loss, layers, batch, batch, mesh={"data": 4}, specs=(P("data"), P("data"), P("data")))
+
+
+@program
+def tensor_parallel(sizes):
+    """The wide dimension of each layer is spread over four devices."""
+    width, batch, layers = sizes.among(512, 768, 1024), sizes.many(2000, 5000), sizes.around(2, 4)
+
+    def loss(ws, x, y):
+        for w in ws:
+            x = x + jax.nn.gelu(norm(x) @ w["wide"].astype(x.dtype)) @ w["narrow"].astype(x.dtype)
+        return ((x - y).astype(jnp.float32)**2).mean()
+    weights = [{"wide": f32(width, 4 * width), "narrow": f32(4 * width, width)} for _ in range(layers)]
+    specs = [{"wide": P(None, "model"), "narrow": P("model", None)} for _ in range(layers)]
+    return sgd(loss, weights, bf16(batch, width), bf16(batch, width), mesh={"model": 4},
+               specs=(specs, P(), P()))

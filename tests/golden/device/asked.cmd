@@ -1,0 +1,1 @@
+cost tpu.hlo --top=1 --device=h100-sxm

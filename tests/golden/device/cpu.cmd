@@ -1,0 +1,1 @@
+cost cpu.hlo --top=1

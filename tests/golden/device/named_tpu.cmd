@@ -1,0 +1,1 @@
+cost step.v6e.hlo --top=1

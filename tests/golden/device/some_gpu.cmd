@@ -1,0 +1,1 @@
+cost gpu.hlo --top=1

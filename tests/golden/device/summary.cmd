@@ -1,0 +1,1 @@
+tpu.hlo --dry-run

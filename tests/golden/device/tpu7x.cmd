@@ -1,0 +1,1 @@
+cost tpu7x.hlo --top=1

@@ -1,0 +1,1 @@
+loop_in_call.hlo --mem-limit=min

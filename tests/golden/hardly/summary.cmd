@@ -1,0 +1,1 @@
+input.hlo --mem-limit=50%

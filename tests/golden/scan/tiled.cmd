@@ -1,0 +1,1 @@
+tiled.hlo --copies=pending --target=tpu --small-node-limit=0 --algorithm=scan --mem-limit=70% --quiet -o -

@@ -1,0 +1,1 @@
+report aliasing.hlo --target=tpu --quiet --json=-

@@ -1,0 +1,1 @@
+report bound_late.hlo --target=tpu --quiet --json=-

@@ -1,0 +1,1 @@
+report vmem.hlo --target=tpu --quiet --json=-

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""The hook in compilations for TPUs and GPUs that are not there. Run in an environment that has the plugins, which
+scripts/check-accelerators makes; without them the tests are skipped. REMAT_HLO_LONG_TESTS=1 runs all programs.
+usage: test_absent.py [CLASS...]"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import unittest
+
+import package
+from package import PackageTest
+
+HERE = pathlib.Path(__file__).resolve().parent
+IS_LONG = os.environ.get("REMAT_HLO_LONG_TESTS") == "1"
+
+
+def has(*modules):
+    try:
+        return any(importlib.util.find_spec(module) for module in modules)
+    except ImportError:
+        return False
+
+
+HAS_TPU, HAS_GPU = has("libtpu"), has("jax_plugins.xla_cuda13", "jax_plugins.xla_cuda12")
+
+
+class AbsentTest(PackageTest):
+    def answer(self, script, *arguments):
+        """The line of JSON that a script prints."""
+        written, said = self.run_python(HERE / script, *arguments)
+        lines = [line for line in written.splitlines() if line.startswith("{")]
+        self.assertTrue(lines, f"{written}\n{said}")
+        self.assertNotIn("remat_hlo:", said)
+        return json.loads(lines[-1])
+
+    def check_hook(self, *arguments):
+        """It was asked, it took less, and nothing is left of it after uninstall()."""
+        answer = self.answer("hook_absent.py", *arguments)
+        self.assertTrue(answer["is_changed"], answer)
+        self.assertLess(answer["temp_bytes"], answer["plain_bytes"])
+        self.assertEqual(answer["num_later"], 0)
+        self.assertEqual(answer["outcomes"].count("rematerialized"), 1, answer)
+        return answer
+
+
+@unittest.skipUnless(HAS_GPU, "JAX's plugin for CUDA is not installed")
+class Gpu(AbsentTest):
+    def check_exactly(self, *arguments):
+        answer = self.check_hook("h100", *arguments)
+        self.assertEqual(answer["temp_bytes"], answer["predicted_bytes"])
+        self.assertEqual(answer["plain_bytes"], answer["before_bytes"])
+
+    def test_installed_before(self):
+        self.check_exactly("one", "before")
+
+    def test_installed_after(self):
+        self.check_exactly("one", "after")
+
+    def check_left_alone(self, kind):
+        """JAX 0.12's text of a collective that is wrapped does not read back as what it was: the program is
+        compiled as it was, with a warning."""
+        written, said = self.run_python(HERE / "hook_absent.py", "h100", kind, "before")
+        answer = json.loads(written.splitlines()[-1])
+        self.assertEqual(answer["temp_bytes"], answer["plain_bytes"])
+        self.assertRegex(said, "left as it is|compiled as it was")
+
+    def test_fsdp(self):
+        self.check_left_alone("fsdp")
+
+    def test_tensor_parallel(self):
+        self.check_left_alone("tensor")
+
+    def test_pipeline(self):
+        self.check_left_alone("pipeline")
+
+
+@unittest.skipUnless(HAS_TPU, "libtpu is not installed")
+class Tpu(AbsentTest):
+    def check_assigned(self, *arguments):
+        answer = self.answer("hook_absent.py", "v5e", *arguments)
+        self.assertEqual((answer.get("assigned"), answer["outcomes"]), (True, ["rematerialized"]))
+
+    def test_installed_before(self):
+        self.check_assigned("one", "before")
+
+    def test_tensor_parallel(self):
+        self.check_assigned("tensor", "after")
+
+    def test_pipeline(self):
+        self.check_assigned("pipeline", "after")
+
+
+@unittest.skipUnless(HAS_TPU, "libtpu is not installed")
+class Refused(AbsentTest):
+    """Programs that XLA:TPU refuses, although it rematerializes by itself, fit with us."""
+
+    def check_program(self, name):
+        plain = self.answer("compile_absent.py", "v5e", name)
+        self.assertIn("Ran out of memory on HBM", plain.get("error", ""), plain)
+        ours = self.answer("compile_absent.py", "v5e", name, "auto")
+        self.assertTrue(ours.get("assigned"), ours)
+        self.assertRegex(ours["reports"][-1], "met")
+
+    def test_gpt(self):
+        self.check_program("gpt")
+
+    def test_deep_mlp(self):
+        self.check_program("deep_mlp")
+
+    @unittest.skipUnless(IS_LONG, "REMAT_HLO_LONG_TESTS is not set")
+    def test_all(self):
+        for name in ("mixer", "vit", "convnet", "unet"):
+            with self.subTest(name):
+                self.check_program(name)
+
+
+if __name__ == "__main__":
+    package.main()
