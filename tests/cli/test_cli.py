@@ -301,7 +301,8 @@ class Options(RecomputeTest):
         for value in ("loop", "input", "output", "loop,input", "input,output,loop", "all"):
             with self.subTest(value):
                 summary = self.json("fusions.hlo", *args, f"--unfuse={value}")
-                self.assertFalse(summary["bit_exact"])
+                # No product meets a sum in the fusions of the kind loop, but in the others.
+                self.assertEqual(summary["bit_exact"], value == "loop")
                 for word, kind in kinds.items():
                     is_left = f"kind={kind}" in self.read("out.hlo")
                     self.assertEqual(is_left, word not in value.split(",") and value != "all")
