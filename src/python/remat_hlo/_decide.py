@@ -221,7 +221,8 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default", 
         return Decision(report, None, warnings)
     if not report.is_met:
         report.may_help = live_arguments(result)
-    if result.hardly_helps:
+    # Where XLA has still to order the module, what it takes before depends on that order, too.
+    if result.hardly_helps and is_scheduled:
         report.outcome = HARDLY
         report.reason = hardly_reason(result)
         return Decision(report, None, warnings)

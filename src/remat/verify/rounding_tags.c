@@ -33,14 +33,14 @@ static void find_functions(Tagger *tagger, const CompId *post_order) {
       InstId id = comp_inst(module, comp, k);
       const Instruction *inst = inst_get(module, id);
       if (!runs_inside((Opcode)inst->opcode)) continue;
-      bool begins = inst->opcode == OPCODE_FUSION || call_is_compiled_alone(module, id);
+      bool begins = inst->opcode == OPCODE_FUSION;
       for (uint32_t c = 0; c < inst->num_callees; c++) {
         CompId callee = inst_callees(module, id)[c];
         if (function_of[comp] != NO_ID) {
           function_of[callee] = function_of[comp];
         } else if (begins && function_of[callee] == NO_ID) {
           function_of[callee] = callee;
-          if (inst->opcode == OPCODE_FUSION) tagger->caller_of[callee] = id;
+          tagger->caller_of[callee] = id;
         }
       }
     }
