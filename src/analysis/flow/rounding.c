@@ -128,11 +128,14 @@ static bool is_sum(Opcode opcode) {
   return opcode == OPCODE_ADD || opcode == OPCODE_SUBTRACT;
 }
 
-/* The expansion of an elementary function may begin with a sum. */
+/* Whether the operation may begin with a sum: the expansion of an elementary function may. */
+static bool adds_operands(Opcode opcode) {
+  return is_sum(opcode) || opcode_has(opcode, OPF_TRANSCENDENTAL) || opcode == OPCODE_REMAINDER;
+}
+
 bool rounding_takes_products(const Module *module, InstId id) {
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  return is_sum(opcode) || opcode_has(opcode, OPF_TRANSCENDENTAL) || opcode == OPCODE_REMAINDER ||
-         is_open_alone(module, id) || inst_get(module, id)->num_callees > 0;
+  return adds_operands((Opcode)inst_get(module, id)->opcode) || is_open_alone(module, id) ||
+         inst_get(module, id)->num_callees > 0;
 }
 
 /* ---- congruence ---- */
@@ -308,10 +311,10 @@ static Look look_at(const Finder *finder, InstId id, uint32_t place) {
   const Instruction *inst = inst_get(module, id);
   Opcode opcode = (Opcode)inst->opcode;
   const Shape *shape = inst_shape(module, id);
-  if (opcode == OPCODE_PARAMETER)
-    return finder->is_nested && !shape_is_array(shape) ? LOOK_OPEN
-           : finder->is_nested && is_rounded(shape)    ? LOOK_OPEN
-                                                       : LOOK_NONE;
+  if (opcode == OPCODE_PARAMETER) {
+    bool may_hold_products = !shape_is_array(shape) || is_rounded(shape);
+    return finder->is_nested && may_hold_products ? LOOK_OPEN : LOOK_NONE;
+  }
   if (opcode == OPCODE_TUPLE || opcode == OPCODE_GET_TUPLE_ELEMENT || inst->num_callees > 0)
     return opcode == OPCODE_REDUCE || opcode == OPCODE_REDUCE_WINDOW ? LOOK_NONE : LOOK_OPEN;
   if (!is_rounded(shape)) return LOOK_NONE;
@@ -370,13 +373,10 @@ static bool keeps_sides(const Module *module, InstId id) {
 static Rounding round_inst(const Finder *finder, InstId id) {
   const Module *module = finder->module;
   const Instruction *inst = inst_get(module, id);
-  Opcode opcode = (Opcode)inst->opcode;
-  if (is_open_alone(module, id)) return (Rounding){ROUND_BY_FUNCTION, 0};
-  bool is_nested_call = inst->num_callees > 0 && applies_sums(module, id);
-  if (is_nested_call) return (Rounding){ROUND_BY_FUNCTION, 0};
-  bool takes =
-      is_sum(opcode) || opcode_has(opcode, OPF_TRANSCENDENTAL) || opcode == OPCODE_REMAINDER;
-  if (!takes || !is_rounded(inst_shape(module, id))) return (Rounding){ROUND_ALONE, 0};
+  if (is_open_alone(module, id) || applies_sums(module, id))
+    return (Rounding){ROUND_BY_FUNCTION, 0};
+  if (!adds_operands((Opcode)inst->opcode) || !is_rounded(inst_shape(module, id)))
+    return (Rounding){ROUND_ALONE, 0};
   uint32_t num_products;
   Look look = worst_of_operands(finder, id, &num_products);
   if (look == LOOK_NONE) return (Rounding){ROUND_ALONE, 0};

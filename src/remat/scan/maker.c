@@ -368,9 +368,7 @@ InstId maker_as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position)
   return cast;
 }
 
-/* What a fused computation returns, under whatever shape. */
-static InstId root_without_bitcasts(const Module *module, CompId comp) {
-  InstId id = comp_get(module, comp)->root;
+InstId maker_without_bitcasts(const Module *module, InstId id) {
   while (inst_get(module, id)->opcode == OPCODE_BITCAST)
     id = inst_operand(module, id, 0);
   return id;
@@ -380,7 +378,7 @@ static InstId root_without_bitcasts(const Module *module, CompId comp) {
 static bool is_pure_read(const Module *module, const StackRead *read) {
   if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE) return true;
   CompId comp = inst_callees(module, read->inst)[0];
-  InstId id = root_without_bitcasts(module, comp);
+  InstId id = maker_without_bitcasts(module, comp_get(module, comp)->root);
   return inst_get(module, id)->opcode == OPCODE_DYNAMIC_SLICE &&
          inst_operand(module, id, 0) ==
              id_list(module, comp_get(module, comp)->params)[read->operand];
@@ -450,7 +448,8 @@ void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint3
                       maker_as_shape(maker, value, slice, position));
   inst_get(module, read->inst)->flags |= INST_NEW_OPERANDS;
   *vec_push(maker->arena, &maker->cut_open) = read->inst;
-  if (root_without_bitcasts(module, comp) == param) { /* nothing is left to do in the fusion */
+  if (maker_without_bitcasts(module, comp_get(module, comp)->root) ==
+      param) { /* nothing is left to do in the fusion */
     InstId result = maker_as_shape(maker, value, inst_get(module, read->inst)->shape, position);
     rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);
   }

@@ -8,19 +8,13 @@ enum { NUM_SLOTS = 3 };
 
 /* ---- form ---- */
 
-static InstId without_bitcasts(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
-    id = inst_operand(module, id, 0);
-  return id;
-}
-
 bool slots_fit_write(const Module *module, CompId comp, InstId inner) {
   InstId root = comp_get(module, comp)->root;
   if (inst_get(module, root)->opcode != OPCODE_DYNAMIC_UPDATE_SLICE) return false;
   InstId array = inst_operand(module, root, 0), update = inst_operand(module, root, 1);
   return inst_get(module, array)->opcode == OPCODE_PARAMETER &&
          inst_get(module, array)->users.len == 1 && inst_count_operand(module, root, array) == 1 &&
-         without_bitcasts(module, update) == without_bitcasts(module, inner);
+         maker_without_bitcasts(module, update) == maker_without_bitcasts(module, inner);
 }
 
 /* The shape of the array that takes the place of a stack. */
