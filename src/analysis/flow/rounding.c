@@ -20,7 +20,8 @@ typedef struct Finder {
   uint32_t *class_of;  /* by place: a number that congruent instructions share */
   uint32_t *num_users; /* by class: users of all its instructions */
   uint8_t *looks;      /* by place: Look */
-  FunctionRounding *rounding;
+  bool *is_whole;      /* by place: see FunctionRounding.root_is_whole */
+  const uint32_t *place;
 } Finder;
 
 /* ---- types and opcodes ---- */
@@ -173,7 +174,7 @@ uint64_t rounding_memory_of(const Module *module, InstId operand) {
 }
 
 static uint32_t place_of(const Finder *finder, InstId id) {
-  return finder->rounding->place[id];
+  return finder->place[id];
 }
 
 /* A hash that equal expressions share. Different ones share it by chance only, and count as equal
@@ -283,7 +284,7 @@ static Look worst_of_operands(const Finder *finder, InstId id, uint32_t *num_pro
 /* What a sum sees of a product: it is contracted if nothing else reads it and nothing moves it. */
 static Look look_at_product(const Finder *finder, uint32_t place) {
   bool is_shared = finder->num_users[finder->class_of[place]] > 1;
-  return is_shared || !finder->rounding->is_whole[place] ? LOOK_OPEN : LOOK_PRODUCT;
+  return is_shared || !finder->is_whole[place] ? LOOK_OPEN : LOOK_PRODUCT;
 }
 
 static Look look_through(const Finder *finder, InstId id, uint32_t place) {
@@ -337,7 +338,7 @@ static bool is_whole(const Finder *finder, InstId id) {
     default: break;
   }
   for (uint32_t i = 0; i < inst->num_operands; i++) {
-    if (finder->rounding->is_whole[place_of(finder, inst_operand(module, id, i))]) return true;
+    if (finder->is_whole[place_of(finder, inst_operand(module, id, i))]) return true;
   }
   return false;
 }
@@ -390,55 +391,46 @@ static Rounding round_inst(const Finder *finder, InstId id) {
 
 FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
                              uint32_t *place, Arena *out, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  Sequence order = inst_post_order(module, comp, place, arena, arena);
-  FunctionRounding rounding = {.place = place,
-                               .of = arena_zarray(out, Rounding, order.len),
-                               .may_be_product = arena_zarray(out, bool, order.len),
-                               .is_whole = arena_zarray(out, bool, order.len),
-                               .is_settled = true};
+  Sequence order = inst_post_order(module, comp, place, scratch, scratch);
+  FunctionRounding rounding = {
+      .place = place, .of = arena_zarray(out, Rounding, order.len), .is_settled = true};
   Finder finder = {.module = module,
                    .comp = comp,
                    .caller = caller,
                    .is_nested = is_nested,
                    .order = order,
-                   .class_of = arena_array(arena, uint32_t, order.len),
-                   .num_users = arena_zarray(arena, uint32_t, order.len),
-                   .looks = arena_zarray(arena, uint8_t, order.len),
-                   .rounding = &rounding};
+                   .class_of = arena_array(scratch, uint32_t, order.len),
+                   .num_users = arena_zarray(scratch, uint32_t, order.len),
+                   .looks = arena_zarray(scratch, uint8_t, order.len),
+                   .is_whole = arena_zarray(scratch, bool, order.len),
+                   .place = place};
   for (uint32_t i = 0; i < order.len; i++)
     place[order.ids[i]] = i;
-  find_classes(&finder, arena);
+  find_classes(&finder, scratch);
   for (uint32_t i = 0; i < order.len; i++) {
     InstId id = order.ids[i];
-    rounding.is_whole[i] = is_whole(&finder, id);
+    finder.is_whole[i] = is_whole(&finder, id);
     finder.looks[i] = (uint8_t)look_at(&finder, id, i);
-    rounding.may_be_product[i] = finder.looks[i] != LOOK_NONE;
     rounding.of[i] = round_inst(&finder, id);
     rounding.has_products |= rounding.of[i].kind == ROUND_WITH_PRODUCT;
     bool is_open = rounding.of[i].kind == ROUND_BY_FUNCTION;
     rounding.is_settled &= !is_open;
     rounding.is_rigid |= is_open && is_complex(inst_shape(module, id));
   }
-  arena_free(arena);
+  uint32_t root = place[comp_get(module, comp)->root];
+  rounding.root_may_be_product = finder.looks[root] != LOOK_NONE;
+  rounding.root_is_whole = finder.is_whole[root];
   return rounding;
 }
 
-static FunctionRounding round_fusion(const Module *module, InstId fusion, Arena *arena) {
-  uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
-  return rounding_of(module, inst_callees(module, fusion)[0], fusion, false, place, arena, arena);
+FunctionRounding rounding_of_fusion(const Module *module, InstId fusion, Arena *out) {
+  uint32_t *place = arena_array(out, uint32_t, module->insts.len);
+  return rounding_of(module, inst_callees(module, fusion)[0], fusion, false, place, out, out);
 }
 
 bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  bool is_settled = round_fusion(module, fusion, arena).is_settled;
+  bool is_settled = rounding_of_fusion(module, fusion, arena).is_settled;
   arena_free(arena);
   return is_settled;
-}
-
-bool rounding_is_rigid(const Module *module, InstId fusion, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  bool is_rigid = round_fusion(module, fusion, arena).is_rigid;
-  arena_free(arena);
-  return is_rigid;
 }

@@ -35,20 +35,19 @@ typedef struct Rounding {
   uint8_t operand; /* of ROUND_WITH_PRODUCT: the operand that is a product, 0 or 1 */
 } Rounding;
 
-/* How the instructions of one computation that is compiled within a function round. The lists are
- * by `place` of an instruction. */
+/* How the instructions of one computation that is compiled within a function round. */
 typedef struct FunctionRounding {
-  const uint32_t *place; /* by InstId, for instructions of the computation */
-  Rounding *of;
-  bool *may_be_product; /* a sum that reads the value may be contracted with it */
-  bool *is_whole;       /* computed from a parameter without a broadcast, so that it depends on the
-                           index of the innermost loop */
-  bool has_products;    /* some instruction is ROUND_WITH_PRODUCT */
-  bool is_settled;      /* none is ROUND_BY_FUNCTION: the instructions round alike in every function
-                           in which they have the same operands */
-  bool is_rigid; /* complex numbers are multiplied, and each product is a sum of products: not
-                    even the size of an array may change of which only a slice is read. Seen on
-                    XLA:CPU of JAX 0.12.0.1; the reason is not known */
+  const uint32_t *place;    /* by InstId, for instructions of the computation: index in `of` */
+  Rounding *of;             /* by place */
+  bool root_may_be_product; /* a sum that reads the result may be contracted with it */
+  bool root_is_whole; /* the result is computed from a parameter without a broadcast, so that it
+                         depends on the index of the innermost loop */
+  bool has_products;  /* some instruction is ROUND_WITH_PRODUCT */
+  bool is_settled;    /* none is ROUND_BY_FUNCTION: the instructions round alike in every
+                         function in which they have the same operands */
+  bool is_rigid;      /* complex numbers are multiplied, and each product is a sum of products:
+                         not even the size of an array may change of which only a slice is read.
+                         Seen on XLA:CPU of JAX 0.12.0.1; the reason is not known */
 } FunctionRounding;
 
 /* The memory that an operand is read from: equal numbers for values that XLA passes to a function
@@ -58,15 +57,16 @@ uint64_t rounding_memory_of(const Module *module, InstId operand);
 /* `caller`: the fusion that the computation belongs to; NO_ID if it is called otherwise.
  * `is_nested`: other computations of the same function call this one, so that its parameters may be
  * products. `place`, by InstId, is space: what it holds for the computation's instructions is
- * overwritten, and the result refers to it. The other arrays are in `out`. O(instructions). */
+ * overwritten, and the result refers to it. `of` is in `out`; what is needed meanwhile is in
+ * `scratch`, and may be the same arena. O(instructions). */
 FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
                              uint32_t *place, Arena *out, Arena *scratch);
 
+/* The same for the computation of a fusion. */
+FunctionRounding rounding_of_fusion(const Module *module, InstId fusion, Arena *out);
+
 /* Whether the computation of a fusion is settled. */
 bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch);
-
-/* Whether the computation of a fusion is rigid. */
-bool rounding_is_rigid(const Module *module, InstId fusion, Arena *scratch);
 
 /* Whether the instruction may be contracted with a product among its operands. */
 bool rounding_takes_products(const Module *module, InstId id);

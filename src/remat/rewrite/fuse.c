@@ -72,15 +72,11 @@ static bool share_operand(const Module *module, InstId a, InstId b) {
  * on the innermost loop if the reader has products. */
 static bool rounds_alike(const Module *module, InstId producer, InstId reader, InstId param,
                          Arena *arena) {
-  CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader)[0];
-  uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
-  FunctionRounding made = rounding_of(module, from, producer, false, place, arena, arena);
+  FunctionRounding made = rounding_of_fusion(module, producer, arena);
   if (!made.is_settled) return false;
-  uint32_t root = place[comp_get(module, from)->root];
-  if (made.may_be_product[root] && meets_sum(module, param)) return false;
-  bool is_whole = made.is_whole[root];
-  FunctionRounding read = rounding_of(module, to, reader, false, place, arena, arena);
-  if (!read.is_settled || (read.has_products && !is_whole)) return false;
+  if (made.root_may_be_product && meets_sum(module, param)) return false;
+  FunctionRounding read = rounding_of_fusion(module, reader, arena);
+  if (!read.is_settled || (read.has_products && !made.root_is_whole)) return false;
   return !(made.has_products || read.has_products) || !share_operand(module, producer, reader);
 }
 

@@ -157,25 +157,38 @@ static void mark_needed(Finder *finder, ScanValue value, bool *is_needed) {
     finder->is_reached[reached.data[i]] = 0;
 }
 
-/* Whether a fusion is more than the value, and rounds otherwise without the rest. */
-static bool must_stay_whole(const Finder *finder, InstId fusion, InstId inner) {
+/* Decides what becomes of a fusion that is more than the value, if it rounds otherwise without the
+ * rest. */
+static void decide_whole(const Finder *finder, ScanValue *value) {
   const Module *module = finder->module;
-  return inner != comp_get(module, inst_callees(module, fusion)[0])->root &&
-         !rounding_is_settled(module, fusion, finder->scratch);
+  CompId comp = inst_callees(module, value->inst)[0];
+  if (value->inner == comp_get(module, comp)->root) return;
+  Arena *arena = arena_new(arena_options(finder->scratch));
+  FunctionRounding rounding = rounding_of_fusion(module, value->inst, arena);
+  arena_free(arena);
+  if (rounding.is_settled) return;
+  value->stays_whole =
+      value->stack != NO_ID && slots_fit_write(module, comp, value->inner) && !rounding.is_rigid;
+  value->is_inseparable = !value->stays_whole;
+}
+
+/* Whether a read is a part of a fusion in which not even the size of the stack may change. */
+static bool is_rigid_read(const Finder *finder, const StackRead *read) {
+  if (inst_get(finder->module, read->inst)->opcode != OPCODE_FUSION) return false;
+  Arena *arena = arena_new(arena_options(finder->scratch));
+  bool is_rigid = rounding_of_fusion(finder->module, read->inst, arena).is_rigid;
+  arena_free(arena);
+  return is_rigid;
 }
 
 static void find_fused_operands(Finder *finder, uint32_t index) {
   const Module *module = finder->module;
-  ScanValue *own = &finder->values->list.data[index], value = *own;
-  CompId comp = inst_callees(module, value.inst)[0];
+  decide_whole(finder, &finder->values->list.data[index]);
+  ScanValue value = finder->values->list.data[index];
   uint32_t num_operands = inst_get(module, value.inst)->num_operands;
   bool *is_needed = arena_zarray(finder->scratch, bool, num_operands);
-  if (must_stay_whole(finder, value.inst, value.inner)) {
-    own->stays_whole = value.stack != NO_ID && slots_fit_write(module, comp, value.inner) &&
-                       !rounding_is_rigid(module, value.inst, finder->scratch);
-    own->is_inseparable = !own->stays_whole;
-  }
-  if (own->stays_whole) {
+  if (value.stays_whole) {
+    CompId comp = inst_callees(module, value.inst)[0];
     InstId array = inst_operand(module, comp_get(module, comp)->root, 0);
     memset(is_needed, true, num_operands);
     is_needed[inst_get(module, array)->index] = false;
@@ -340,9 +353,7 @@ static bool is_readable(const Finder *finder, const Stack *stack) {
     int64_t first, step;
     if (loop->parent != finder->loop->parent) return false;
     if (inst_get(finder->module, loop->init)->users.len != 1) return false;
-    if (inst_get(finder->module, read->inst)->opcode == OPCODE_FUSION &&
-        rounding_is_rigid(finder->module, read->inst, finder->scratch))
-      return false;
+    if (is_rigid_read(finder, read)) return false;
     if (!count_is_linear(read->iterations, loop->trips, &first, &step)) return false;
     if (count_counter_of(loop) == NO_ID) return false;
   }
