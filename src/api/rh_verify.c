@@ -52,15 +52,6 @@ static rh_status verify_copies(const rh_module *before, const rh_module *after, 
   return RH_OK;
 }
 
-static void note(rh_diags *diags, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void note(rh_diags *diags, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  diag_add(diags, RH_SEVERITY_NOTE, DIAG_NOWHERE, format, args);
-  va_end(args);
-}
-
 /* Verifies values and rounding, and says so if only the rounding is not shown to be the same. */
 static rh_status verify_values(const Module *before, const Module *after,
                                const rh_verify_options *options, rh_diags *diags, Arena *scratch) {
@@ -69,9 +60,10 @@ static rh_status verify_values(const Module *before, const Module *after,
       verify_modules(before, after, keeps_order, !options->any_rounding, diags, scratch);
   if (status != RH_NOT_EQUIVALENT || options->any_rounding) return status;
   if (verify_modules(before, after, keeps_order, false, NULL, scratch) == RH_OK) {
-    note(diags,
-         "the values are the same, but products and sums are in other fusions, where a compiler "
-         "may round them otherwise; --any-rounding accepts that");
+    diag_note(
+        diags,
+        "the values are the same, but products and sums are in other fusions, where a compiler "
+        "may round them otherwise; --any-rounding accepts that");
   }
   return status;
 }

@@ -105,6 +105,13 @@ void diag_warn(rh_diags *diags, DiagPlace place, const char *format, ...) {
   va_end(args);
 }
 
+void diag_note(rh_diags *diags, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  diag_add(diags, RH_SEVERITY_NOTE, DIAG_NOWHERE, format, args);
+  va_end(args);
+}
+
 void diag_set_rule(rh_diags *diags, const char *rule) {
   if (diags) diags->list.data[diags->list.len - 1].rule = rule;
 }

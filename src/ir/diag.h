@@ -39,6 +39,9 @@ rh_status diag_fail_unknown(rh_diags *diags, const char *noun, const char *name,
 void diag_warn(rh_diags *diags, DiagPlace place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Adds a note about the module as a whole. */
+void diag_note(rh_diags *diags, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Sets the rule of which the last diagnostic is a finding. */
 void diag_set_rule(rh_diags *diags, const char *rule);
 

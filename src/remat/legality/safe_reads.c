@@ -219,16 +219,6 @@ SafeReads safe_reads_judge(const Rewrite *rewrite, const Schedule *schedule,
 
 /* ---- verifying ---- */
 
-static void add_note(rh_diags *diags, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add_note(rh_diags *diags, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  diag_add(diags, RH_SEVERITY_NOTE, DIAG_NOWHERE, format, args);
-  va_end(args);
-}
-
 static int shown(Str name) {
   return name.len < 200 ? (int)name.len : 200;
 }
@@ -236,12 +226,12 @@ static int shown(Str name) {
 static void note_read(rh_diags *diags, const NamedRead *read) {
   Str value = read->value.inst, holder = read->holder.inst, reader = read->reader.inst;
   if (reader.len == 0) {
-    add_note(diags, "'%.*s' is overwritten by '%.*s', which may only read it", shown(value),
-             value.data, shown(holder), holder.data);
+    diag_note(diags, "'%.*s' is overwritten by '%.*s', which may only read it", shown(value),
+              value.data, shown(holder), holder.data);
     return;
   }
-  add_note(diags, "'%.*s' is read by '%.*s' after '%.*s' has overwritten it", shown(value),
-           value.data, shown(reader), reader.data, shown(holder), holder.data);
+  diag_note(diags, "'%.*s' is read by '%.*s' after '%.*s' has overwritten it", shown(value),
+            value.data, shown(reader), reader.data, shown(holder), holder.data);
 }
 
 static uint32_t note_new_reads(const KnownReads *known, const KnownReads *after, rh_diags *diags) {
@@ -250,7 +240,7 @@ static uint32_t note_new_reads(const KnownReads *known, const KnownReads *after,
     if (is_known(known, &after->list[i])) continue;
     if (count++ < MAX_SHOWN) note_read(diags, &after->list[i]);
   }
-  if (count > MAX_SHOWN) add_note(diags, "and %u more", count - MAX_SHOWN);
+  if (count > MAX_SHOWN) diag_note(diags, "and %u more", count - MAX_SHOWN);
   return count;
 }
 
@@ -276,8 +266,8 @@ static uint32_t note_open_reads(const OrderedModule *before, const OrderedModule
     const NamedRead *read = &open.list[i];
     if (is_known(&known, read)) continue;
     Str value = read->value.inst, holder = read->holder.inst, reader = read->reader.inst;
-    add_note(diags, "nothing keeps '%.*s' from overwriting '%.*s' before '%.*s' reads it",
-             shown(holder), holder.data, shown(value), value.data, shown(reader), reader.data);
+    diag_note(diags, "nothing keeps '%.*s' from overwriting '%.*s' before '%.*s' reads it",
+              shown(holder), holder.data, shown(value), value.data, shown(reader), reader.data);
     return 1;
   }
   return 0;

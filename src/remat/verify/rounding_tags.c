@@ -84,23 +84,8 @@ static void want_callees(Tagger *tagger, const CompId *post_order) {
 
 /* ---- what a function computes ---- */
 
-/* The shape that an instruction has for the function: that of the slice, for an array of which only
- * slices are read or written. */
-static ShapeId shape_in_function(const Tagger *tagger, InstId id, InstId user) {
-  const Module *module = tagger->module;
-  if (inst_get(module, id)->opcode == OPCODE_PARAMETER && user != NO_ID) {
-    if (inst_get(module, user)->opcode == OPCODE_DYNAMIC_SLICE &&
-        inst_operand(module, user, 0) == id)
-      return tagger->shapes[inst_get(module, user)->shape];
-    id = user;
-  }
-  if (inst_get(module, id)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE &&
-      inst_get(module, inst_operand(module, id, 0))->opcode == OPCODE_PARAMETER)
-    id = inst_operand(module, id, 1);
-  return tagger->shapes[inst_get(module, id)->shape];
-}
-
-/* Whether an operand is the array of which the instruction reads or writes a slice. */
+/* Whether an operand is the array, a parameter, of which the instruction reads or writes a slice.
+ */
 static bool is_sliced(const Module *module, InstId user, uint32_t operand) {
   Opcode opcode = (Opcode)inst_get(module, user)->opcode;
   return operand == 0 &&
@@ -108,15 +93,27 @@ static bool is_sliced(const Module *module, InstId user, uint32_t operand) {
          inst_get(module, inst_operand(module, user, 0))->opcode == OPCODE_PARAMETER;
 }
 
+/* The slice that such an instruction reads or writes: it has the shape that the array has for the
+ * function. */
+static InstId slice_of(const Module *module, InstId user) {
+  bool is_read = inst_get(module, user)->opcode == OPCODE_DYNAMIC_SLICE;
+  return is_read ? user : inst_operand(module, user, 1);
+}
+
+static ShapeId shape_in_function(const Tagger *tagger, InstId id) {
+  const Module *module = tagger->module;
+  bool slices = inst_get(module, id)->num_operands && is_sliced(module, id, 0);
+  return tagger->shapes[inst_get(module, slices ? slice_of(module, id) : id)->shape];
+}
+
 /* Appends to which numbers the starts of a slice are clamped, above 1 whatever that is: LLVM writes
  * a clamp to 0 or 1 in another way. */
 static void put_clamps(TextBuffer *text, const Tagger *tagger, InstId id) {
   const Module *module = tagger->module;
   if (inst_get(module, id)->num_operands == 0 || !is_sliced(module, id, 0)) return;
-  bool is_read = inst_get(module, id)->opcode == OPCODE_DYNAMIC_SLICE;
   bool is_rigid = tagger->is_rigid[inst_get(module, id)->parent];
   const Shape *whole = inst_shape(module, inst_operand(module, id, 0));
-  const Shape *part = inst_shape(module, is_read ? id : inst_operand(module, id, 1));
+  const Shape *part = inst_shape(module, slice_of(module, id));
   for (uint32_t i = 0; i < whole->rank && i < part->rank; i++) {
     int64_t last = whole->dims[i] - part->dims[i];
     text_put(text, " ");
@@ -136,7 +133,7 @@ static ValueNumber number_in_function(Tagger *tagger, InstId id) {
     InstId operand = inst_operand(module, id, i);
     args[i] = tagger->numbers[operand];
     if (inst_get(module, operand)->opcode != OPCODE_PARAMETER) continue;
-    ShapeId shape = shape_in_function(tagger, operand, is_sliced(module, id, i) ? id : NO_ID);
+    ShapeId shape = shape_in_function(tagger, is_sliced(module, id, i) ? id : operand);
     args[i] = number_parameter(tagger->numbering, shape, args[i]);
   }
   for (uint32_t i = 0; i < inst->num_callees; i++)
@@ -144,8 +141,8 @@ static ValueNumber number_in_function(Tagger *tagger, InstId id) {
   TextBuffer text = {.arena = tagger->scratch};
   put_operation(&text, module, id, NULL);
   put_clamps(&text, tagger, id);
-  ShapeId shape = inst->opcode == OPCODE_TUPLE ? tagger->numbering->integer
-                                               : shape_in_function(tagger, id, NO_ID);
+  ShapeId shape =
+      inst->opcode == OPCODE_TUPLE ? tagger->numbering->integer : shape_in_function(tagger, id);
   ValueNumber number = number_operation(
       tagger->numbering, shape, number_text(tagger->numbering, text_str(&text)), args, count);
   arena_reset(tagger->scratch, mark);
