@@ -14,14 +14,14 @@ import os
 import pathlib
 import random
 import re
-import select
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+
+from worker_process import WorkerProcess
 
 BUDGETS = ("min", "r50%", "80%")
 # Those that change which values are read where. All at once would be too many: they take turns.
@@ -247,34 +247,17 @@ class Worker:
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, start_new_session=True)
-        self.rest = b""
+        self.process = WorkerProcess(self.command, SILENCE_SECONDS)
 
     def stop(self):
         """With the run of the tool that it may wait for."""
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.stop()
 
     def ask(self, task):
-        self.process.stdin.write(json.dumps(task).encode() + b"\n")
-        self.process.stdin.flush()
+        self.process.ask(task)
 
     def events(self):
-        """Until the task is done. TimeoutError when nothing comes, EOFError when it died."""
-        while True:
-            while b"\n" not in self.rest:
-                if not select.select([self.process.stdout], [], [], SILENCE_SECONDS)[0]:
-                    raise TimeoutError
-                data = os.read(self.process.stdout.fileno(), 1 << 20)
-                if not data:
-                    raise EOFError
-                self.rest += data
-            line, self.rest = self.rest.split(b"\n", 1)
-            event = json.loads(line)
-            if event["event"] == "done":
-                return
-            yield event
+        return self.process.events()
 
 
 def new_folder(inside, base):

@@ -8,10 +8,9 @@ import importlib
 import json
 import os
 import pathlib
-import select
-import signal
-import subprocess
 import sys
+
+from worker_process import WorkerProcess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OWN_JIT = "jit"  # beside the names of stages: remat_hlo.jax.jit
@@ -142,15 +141,12 @@ class Worker:
         environment = {**os.environ, "XLA_FLAGS": " ".join(
             ("--xla_cpu_multi_thread_eigen=false", os.environ.get("XLA_FLAGS", ""), flags)),
             "PYTHONPATH": os.pathsep.join((str(ROOT / "src/python"), os.environ.get("PYTHONPATH", "")))}
-        self.process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                        start_new_session=True, env=environment)
-        self.rest, self.flags, self.count = b"", flags, 0
+        self.process = WorkerProcess([sys.executable, __file__], SILENCE_SECONDS, environment)
+        self.flags, self.count = flags, 0
 
     def stop(self):
         if self.process is not None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+            self.process.stop()
             self.process = None
 
     def ask(self, task):
@@ -160,25 +156,14 @@ class Worker:
         self.count += 1
         events = []
         try:
-            self.process.stdin.write(json.dumps(task).encode() + b"\n")
-            self.process.stdin.flush()
-            while True:
-                while b"\n" not in self.rest:
-                    if not select.select([self.process.stdout], [], [], SILENCE_SECONDS)[0]:
-                        raise TimeoutError
-                    data = os.read(self.process.stdout.fileno(), 1 << 20)
-                    if not data:
-                        raise EOFError
-                    self.rest += data
-                line, self.rest = self.rest.split(b"\n", 1)
-                event = json.loads(line)
-                if event["event"] == "done":
-                    return events
+            self.process.ask(task)
+            for event in self.process.events():
                 events.append(event)
         except (TimeoutError, EOFError, BrokenPipeError) as error:
             self.stop()
             what = "hangs" if isinstance(error, TimeoutError) else "dies"
             return [*events, {"event": "failed", "what": f"the process {what}"}]
+        return events
 
 
 if __name__ == "__main__":
