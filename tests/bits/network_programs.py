@@ -200,7 +200,8 @@ def of_nnx(model, optimizer, x, y):
     graph, params, rest = nnx.split(model, nnx.Param, ...)
 
     def loss(params, rest, x, y):
-        model = nnx.merge(graph, params, rest)
+        # Variables that the derivative does not look at belong to the trace outside, so a copy is changed.
+        model = nnx.merge(graph, params, rest, copy=True)
         value = cross_entropy(model(x), y)
         return value, nnx.split(model, nnx.Param, ...)[2]
 
