@@ -61,11 +61,16 @@ class Judge:
     def run(self, compiled, arguments):
         """The results. All that is no number is the same one: its sign follows from the order of operands in
         the machine's instructions."""
-        results = [self.numpy.array(leaf) for leaf in self.jax.tree.leaves(compiled(*arguments))]
+        results = [self.numpy.array(self.data_of(leaf)) for leaf in self.jax.tree.leaves(compiled(*arguments))]
         for result in results:
             if result.dtype.kind in "fcV":
                 result[self.numpy.isnan(result)] = float("nan")
         return results
+
+    def data_of(self, leaf):
+        """The numbers of a typed random key, which NumPy does not know."""
+        is_key = self.jax.dtypes.issubdtype(leaf.dtype, self.jax.dtypes.prng_key)
+        return self.jax.random.key_data(leaf) if is_key else leaf
 
     def compile_plain(self, task):
         """(the function, its arguments, what it computes, whether it does so again)"""
