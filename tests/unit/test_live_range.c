@@ -77,6 +77,15 @@ static const struct {
        "b = f32[4] sine(a)\n dn = f32[4] call-done(st)\n ROOT r = f32[4] add(b, dn)\n",
      "p async_param q fa fb async_op st a b dn r",
      "p=0-11 fa=3-9 fb=4-10 st=6-9 st:1=6-9 st:4=6-9 a=7-8 b=8-10 r=10-11"},
+    {"an asynchronous call that gets its operands later runs where it gets them", "", F,
+     P "st = ((), (), (f32[8])) async-start(), calls=f\n a = f32[4] abs(p)\n"
+       "up = ((f32[4]), f32[4], (f32[8])) async-update(st, a), "
+       "output_to_operand_aliasing={{2,0}: (0, {2,0})}\n b = f32[4] sine(a)\n"
+       "dn = f32[4] async-done(up)\n ROOT r = f32[4] add(b, dn)\n",
+     "p st a q fa fb up b dn r",
+     "p=0-10 st=1-6 st:1=1-6 st:2=1-6 st:3=1-6 st:4=1-6 a=2-8 fa=4-8 fb=5-9 up=6-8 up:1=6-8 "
+     "up:4=6-8 "
+     "up:5=6-8 b=7-9 r=9-10"},
     /* in place */
     {"an operand ends where it is overwritten", "", "",
      P DUS_OPERANDS "a = f32[4] abs(p)\n x = f32[4] dynamic-update-slice(a, w, i)\n"

@@ -5,7 +5,7 @@
 #include "analysis/pack/best_fit.h"
 #include "pack_fixture.h"
 
-enum { SPATIAL = PACK_SPATIAL, TEMPORAL = PACK_TEMPORAL, BOTH };
+enum { SPATIAL = PACK_SPATIAL, TEMPORAL = PACK_TEMPORAL, BOTH, START };
 
 static const struct {
   const char *name, *requests;
@@ -37,10 +37,15 @@ static const struct {
      "a=0 b=24 c=12 d=24"},
     {"the lower of two equal gaps", "a12 b11 c10 d9 e8 -b -d f4 -a -c -e -f", SPATIAL, 4, 56,
      "a=0 b=12 c=24 d=36 e=48 f=12"},
+    /* XLA:TPU, as its dumps of conditionals in loops show */
+    {"what begins first", "a10 b30 -b c40 -c -a", START, 1, 50, "a=0 b=10 c=10"},
+    {"between values in one place it is not free", "a40 -a b20 -b c40=a -c", START, 1, 60,
+     "a=0 b=40"},
 };
 
 static Packing pack(const PackProblem *problem, int order, Arena *arena) {
   if (order == BOTH) return run_packer(problem, "xla", -1, 0, arena);
+  if (order == START) return run_packer(problem, "start", -1, 0, arena);
   Packing packing = {.offsets = arena_array(arena, int64_t, problem->num_buffers)};
   PackSections sections = pack_sections_build(problem, arena, arena);
   PackBudget budget = {0};

@@ -32,11 +32,32 @@ typedef struct Frames {
   VEC(Frame) stack;
 } Frames;
 
+/* An async-start without operands leaves its operands to an async-update (XLA:TPU's SparseCore),
+ * with which XLA runs the computation. Returns the instruction whose computations run with `id`:
+ * `id` itself, the start of such an update, or NO_ID for such a start. */
+static InstId runner_at(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_ASYNC_START && inst->num_operands == 0) {
+    const IdList users = inst->users;
+    for (uint32_t i = 0; i < users.len; i++) {
+      const Instruction *user = inst_get(module, id_list(module, users)[i]);
+      if (user->opcode == OPCODE_ASYNC_UPDATE && user->num_operands > 1) return NO_ID;
+    }
+    return id;
+  }
+  if (inst->opcode != OPCODE_ASYNC_UPDATE || inst->num_operands < 2) return id;
+  InstId start = inst_operand(module, id, 0);
+  const Instruction *started = inst_get(module, start);
+  return started->opcode == OPCODE_ASYNC_START && started->num_operands == 0 ? start : id;
+}
+
 /* Callee number `index` of the instruction, if it is to be laid out before the instruction; NO_ID
  * when there is none. */
 static CompId callee_before(const Module *module, InstId id, uint32_t index) {
-  if (!inst_runs_callees(module, id) || index >= inst_get(module, id)->num_callees) return NO_ID;
-  return inst_callee_to_run(module, id, index);
+  InstId runner = runner_at(module, id);
+  if (runner == NO_ID || !inst_runs_callees(module, runner)) return NO_ID;
+  if (index >= inst_get(module, runner)->num_callees) return NO_ID;
+  return inst_callee_to_run(module, runner, index);
 }
 
 static void push_frame(Builder *builder, Frames *frames, CompId comp, CompId async_context) {
@@ -66,7 +87,7 @@ static void flatten(Builder *builder) {
       if (builder->span_of[callee].start != NO_TIME || builder->schedule->of[callee].len == 0) {
         continue;
       }
-      bool is_async = inst_get(module, id)->opcode == OPCODE_ASYNC_START;
+      bool is_async = inst_get(module, runner_at(module, id))->opcode == OPCODE_ASYNC_START;
       push_frame(builder, &frames, callee, is_async ? callee : frame->async_context);
       continue;
     }
