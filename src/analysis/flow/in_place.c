@@ -163,6 +163,15 @@ static void add_fusion(const Module *module, InstId id, InPlacePairs *pairs, Are
   }
 }
 
+/* Whether two arrays are in the same memory space and take as many bytes of it. */
+static bool takes_same_memory(const Module *module, ShapeId a, ShapeId b) {
+  const Target *target = module->backend.target;
+  const Shape *one = shape_get(&module->shapes, a), *other = shape_get(&module->shapes, b);
+  return a == b || (shape_is_array(one) && shape_is_array(other) &&
+                    target_bytes(target, one) == target_bytes(target, other) &&
+                    target_memory_space(target, one) == target_memory_space(target, other));
+}
+
 /* Adds the pairs of a list of numbers in XLA:TPU's `aliasing_operands`, where the parts of the
  * result that are arrays follow the operands: {"indices":["3","14"]} with 12 operands is operand 3
  * and the third array of the result. */
@@ -177,7 +186,8 @@ static void add_noted_list(const Module *module, InstId id, const cJSON *indices
   for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
     ShapeId shape = shape_part(&module->shapes, inst->shape, part);
     if (shape_is_tuple(shape_get(&module->shapes, shape)) || number-- > 0) continue;
-    bool is_same = inst_get(module, inst_operand(module, id, (uint32_t)operand))->shape == shape;
+    InstId source = inst_operand(module, id, (uint32_t)operand);
+    bool is_same = takes_same_memory(module, inst_get(module, source)->shape, shape);
     for (uint32_t i = 0; i < pairs->list.len; i++)
       is_same &= pairs->list.data[i].output_part != part;
     if (is_same) add(pairs, out, (uint32_t)operand, 0, part);
@@ -339,9 +349,12 @@ bool can_share_operand_buffer(const Module *module, const Dataflow *dataflow, In
   /* A table of pointers takes nobody's memory. It may have so many operands that counting them for
    * each operand would be quadratic. */
   if (inst->opcode == OPCODE_TUPLE) return false;
-  bool has_same_shape = shape_part(shapes, inst_get(module, operand)->shape, operand_part) ==
-                        shape_part(shapes, inst->shape, user_part);
-  if (has_same_shape && is_in_place(module, operand, operand_part, user, user_part, scratch)) {
+  ShapeId from = shape_part(shapes, inst_get(module, operand)->shape, operand_part);
+  ShapeId to = shape_part(shapes, inst->shape, user_part);
+  bool has_same_shape = from == to;
+  bool may_differ = module->backend.target->has_spaces && takes_same_memory(module, from, to);
+  if ((has_same_shape || may_differ) &&
+      is_in_place(module, operand, operand_part, user, user_part, scratch)) {
     return true;
   }
   uint32_t count = inst_count_operand(module, user, operand), first = 0;

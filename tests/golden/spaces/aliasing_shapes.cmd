@@ -1,0 +1,1 @@
+report aliasing_shapes.hlo --target=tpu --quiet --json=-
