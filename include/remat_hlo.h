@@ -478,12 +478,16 @@ typedef struct rh_settings {
    * file that matches an expression after `!` belongs to no library. The last expression that
    * matches decides. NULL = none. */
   const char *library;
+  /* The device that the module is compiled for, a name of RH_DEVICES. It decides how much VMEM
+   * XLA:TPU has (rh_memory.temp_less_bytes), and nothing else. NULL or a name that is not known =
+   * the device that has the most. */
+  const char *device;
 } rh_settings;
 
 #define RH_SETTINGS_INIT                                                                    \
   {                                                                                         \
     sizeof(rh_settings), NULL, RH_COPIES_AUTO, NULL, 0, -1, NULL, 0, sizeof(rh_known_cost), \
-        RH_FRAMES_USER, NULL                                                                \
+        RH_FRAMES_USER, NULL, NULL                                                          \
   }
 
 /* Checks whether settings are valid. Returns RH_ERR_USAGE if the target or the packing does not
@@ -562,10 +566,18 @@ typedef struct rh_memory {
   const char *lower_bound_kind;
   unsigned lower_bound_within; /* RH_WITHIN_…: what other instructions could replace, so that less
                                   memory might do; 0 = the bound holds for these, too */
+  /* How far XLA's temporaries may lie above and below `temp_bytes` if that cannot be known yet; 0 =
+   * it can. XLA:TPU puts some temporaries into VMEM after its hooks have run, by memory-space
+   * assignment, and packs the rest around other gaps. `temp_bytes` is what they take without VMEM.
+   * Above it XLA is allowed half of the gaps that the packing leaves there, and the whole range is
+   * as wide as the VMEM of the device. Only the memory model `heap` says this, of a module that has
+   * no array in VMEM. */
+  int64_t temp_more_bytes;
+  int64_t temp_less_bytes;
 } rh_memory;
 
 #define RH_MEMORY_INIT \
-  { sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, NULL, 0 }
+  { sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, NULL, 0, 0, 0 }
 
 /* Measures the memory of a scheduled module under `model`, a name of RH_MEMORY_MODELS. `settings`
  * may be NULL. The texts in `*memory` live as long as the module. Returns RH_ERR_USAGE if the
@@ -581,7 +593,8 @@ typedef enum rh_limit_counts {
 } rh_limit_counts;
 
 /* Returns the sum, in bytes, of those figures in `memory` that a budget of the kind `counts`
- * limits. Threads: any. */
+ * limits. Temporaries count with the most that XLA may assign, `temp_bytes` + `temp_more_bytes`.
+ * Threads: any. */
 RH_API int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts);
 
 /* Returns what no order and no recomputation brings rh_counted_bytes() below, as

@@ -159,9 +159,10 @@ int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts) {
   return memory_counted_bytes(memory, counts);
 }
 
-/* What is not counted, such as parameters, is the same before and after. */
+/* What is not counted, such as parameters, is the same before and after. How much more XLA may
+ * assign depends on the packing, which the bound knows nothing of. */
 int64_t rh_counted_bound_bytes(const rh_memory *memory, rh_limit_counts counts) {
-  int64_t counted_bytes = memory_counted_bytes(memory, counts);
+  int64_t counted_bytes = memory_counted_bytes(memory, counts) - memory_temp_more_bytes(memory);
   int64_t reducible_bytes = memory->peak_bytes - memory->lower_bound_bytes;
   if (reducible_bytes <= 0) return counted_bytes;
   return reducible_bytes < counted_bytes ? counted_bytes - reducible_bytes : 0;

@@ -151,18 +151,18 @@ static rh_status load_by(const char *name, const Options *options, rh_profile **
   return status;
 }
 
-static bool is_auto(const Options *options) {
+bool device_is_auto(const Options *options) {
   return strcmp(options->device, "auto") == 0;
 }
 
 rh_status device_load(const Options *options, rh_profile **profile) {
-  return load_by(is_auto(options) ? DEVICE_ASSUMED : options->device, options, profile);
+  return load_by(device_is_auto(options) ? DEVICE_ASSUMED : options->device, options, profile);
 }
 
 rh_status device_load_for(const Options *options, const Input *input, const char *target,
                           rh_profile **profile, bool *is_assumed) {
   *is_assumed = false;
-  if (!is_auto(options)) return load_by(options->device, options, profile);
+  if (!device_is_auto(options)) return load_by(options->device, options, profile);
   DumpDevice device = dump_device(input, target);
   *is_assumed = device.is_assumed;
   return load_by(device.name, options, profile);

@@ -6,6 +6,9 @@
 #include "input.h"
 #include "options.h"
 
+/* Whether --device is `auto`. */
+bool device_is_auto(const Options *options);
+
 /* Reads the profile of --device, with the link to the host that other options specify. The profile
  * is read from a file if the name contains a `/` or ends in `.json`; otherwise it is one of those
  * that are installed beside the program or, failing that, built in. If there is none, the reason is

@@ -7,6 +7,7 @@
 
 #include "memory.h"
 #include "messages.h"
+#include "terminal.h"
 
 /* A copy of a text that JSON can have. */
 static char *clean_copy(const char *text, size_t length) {
@@ -41,6 +42,12 @@ void json_add_within(cJSON *object, const rh_memory *memory) {
   unsigned within = memory->lower_bound_within;
   if (within & RH_WITHIN_FUSIONS) cJSON_AddItemToArray(list, cJSON_CreateString("fusions"));
   if (within & RH_WITHIN_CALLS) cJSON_AddItemToArray(list, cJSON_CreateString("calls"));
+}
+
+void json_add_temp_range(cJSON *object, const rh_memory *memory) {
+  if (!has_temp_range(memory)) return;
+  json_add_int(object, "least_temp_bytes", memory->temp_bytes - memory->temp_less_bytes);
+  json_add_int(object, "most_temp_bytes", memory->temp_bytes + memory->temp_more_bytes);
 }
 
 void json_add_known_text(cJSON *object, const char *key, rh_text text) {

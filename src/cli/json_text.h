@@ -21,6 +21,9 @@ void json_add_texts(cJSON *object, const char *key, const rh_text *texts, size_t
 /* Adds `lower_bound_within`: the list of what the lower bound takes as it is. */
 void json_add_within(cJSON *object, const rh_memory *memory);
 
+/* Adds `least_temp_bytes` and `most_temp_bytes` if XLA's temporaries cannot be known yet. */
+void json_add_temp_range(cJSON *object, const rh_memory *memory);
+
 /* Adds a number as digits, because a double would round values beyond 2^53. */
 void json_add_int(cJSON *object, const char *key, int64_t value);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "dump_pass.h"
 #include "memory.h"
 #include "messages.h"
@@ -66,6 +67,8 @@ rh_status load_to_measure(const char *path, const Options *options, Loaded *load
   bool is_open = strcmp(options->target, "auto") == 0;
   settings->target = is_open ? rh_guess_target(loaded->module) : options->target;
   settings->copies = options->copies;
+  settings->device = device_is_auto(options) ? dump_device(&loaded->input, settings->target).name
+                                             : options->device;
   settings->heap_limit_bytes = options->pack.heap_limit_bytes;
   settings->packing = options->packing;
   settings->frames = (rh_frames)options->frames;

@@ -106,6 +106,7 @@ static void add_parts(cJSON *object, const char *key, const rh_memory *memory) {
   json_add_int(parts, "aliased_bytes", memory->aliased_bytes);
   json_add_int(parts, "constant_bytes", memory->constant_bytes);
   json_add_int(parts, "temp_bytes", memory->temp_bytes);
+  json_add_temp_range(parts, memory);
   json_add_int(parts, "total_bytes", memory->total_bytes);
   add_text(parts, "peak_instruction", memory->peak_instruction);
 }

@@ -15,7 +15,8 @@ enum { MAX_SHOWN_BUFFERS = 8, MAX_SHOWN_LINES = 5 };
 int64_t job_lower_bound(const RematRun *job) {
   const Figures *middle = &job->middle;
   const rh_memory *memory = &middle->memory;
-  int64_t added = middle->counted_bytes - memory->peak_bytes;
+  /* What XLA may assign beyond the packing is no part of what the bound is about. */
+  int64_t added = middle->counted_bytes - memory->temp_more_bytes - memory->peak_bytes;
   /* Constants that the peak does not count may go with the loops' states that they begin. */
   int64_t fixed = added > memory->constant_bytes ? added - memory->constant_bytes : 0;
   if (added > 0 && bound_covers_loops(memory)) added = fixed;
@@ -77,6 +78,14 @@ static void print_head(const RematRun *job, FILE *out) {
           job->is_device_assumed ? ", which is assumed: the dump does not tell" : "");
 }
 
+static void print_temp_range(const rh_memory *before, const rh_memory *after, FILE *out) {
+  if (!has_temp_range(before) && !has_temp_range(after)) return;
+  print_bytes_row("    at least", before->temp_bytes - before->temp_less_bytes,
+                  after->temp_bytes - after->temp_less_bytes, out);
+  print_bytes_row("    at most", before->temp_bytes + before->temp_more_bytes,
+                  after->temp_bytes + after->temp_more_bytes, out);
+}
+
 static void print_table(const RematRun *job, FILE *out) {
   const Figures *before = &job->before, *after = &job->after;
   fprintf(out, "\n  %-16s %14s %14s\n", "", "before", "after");
@@ -90,6 +99,7 @@ static void print_table(const RematRun *job, FILE *out) {
     print_bytes_row("  model's peak", was, is, out);
   }
   print_bytes_row("  temporaries", before->memory.temp_bytes, after->memory.temp_bytes, out);
+  print_temp_range(&before->memory, &after->memory, out);
   print_bytes_row("  outputs", before->memory.output_bytes, after->memory.output_bytes, out);
   print_bytes_row("parameters", before->memory.parameter_bytes, after->memory.parameter_bytes, out);
   if (before->memory.aliased_bytes) {

@@ -61,6 +61,7 @@ static void add_figures(const rh_report *report, cJSON *object) {
   cJSON_AddStringToObject(object, "packing", report->packing);
   add_heaps(report, object);
   json_add_int(object, "temp_bytes", report->packed_temp_bytes);
+  json_add_temp_range(object, memory);
   json_add_int(object, "fragmentation_bytes", report->fragmentation_bytes);
   json_add_int(object, "unused_bytes", report->unused_bytes);
   json_add_int(object, "liveness_peak_bytes", report->liveness_peak_bytes);

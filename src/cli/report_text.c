@@ -62,6 +62,14 @@ static void print_heaps(const rh_report *report, FILE *out) {
   fputc('\n', out);
 }
 
+static void print_temp_range(const rh_memory *memory, FILE *out) {
+  if (!has_temp_range(memory)) return;
+  print_figure("  at least", memory->temp_bytes - memory->temp_less_bytes, out);
+  fputs("  XLA:TPU has yet to put temporaries into VMEM\n", out);
+  print_figure("  at most", memory->temp_bytes + memory->temp_more_bytes, out);
+  fputs("  which is what budgets count\n", out);
+}
+
 static void print_figures(const rh_report *report, const Terminal *terminal) {
   FILE *out = terminal->out;
   const rh_memory *memory = report->memory;
@@ -80,6 +88,7 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   print_heaps(report, out);
   print_figure("  fragmentation", report->fragmentation_bytes, out);
   fputc('\n', out);
+  print_temp_range(memory, out);
   print_figure("parameters", memory->parameter_bytes, out);
   fputc('\n', out);
   print_figure("outputs", memory->output_bytes, out);

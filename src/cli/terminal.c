@@ -151,6 +151,10 @@ void print_bound_cause(const rh_memory *memory, bool counts_parameters, FILE *ou
   }
 }
 
+bool has_temp_range(const rh_memory *memory) {
+  return memory->temp_more_bytes > 0 || memory->temp_less_bytes > 0;
+}
+
 void print_bound_within(const rh_memory *memory, FILE *out) {
   unsigned within = memory->lower_bound_within;
   if (!within) return;

@@ -33,6 +33,9 @@ char *source_text(rh_text file, int64_t line);
 /* Whether the lower bound holds for recomputation across the border between loops, too. */
 bool bound_covers_loops(const rh_memory *memory);
 
+/* Whether XLA has yet to decide how much of the temporaries is in the device's memory. */
+bool has_temp_range(const rh_memory *memory);
+
 /* Writes ` with the fusions and calls as they are` if the lower bound only holds for these. */
 void print_bound_within(const rh_memory *memory, FILE *out);
 

@@ -31,7 +31,7 @@ int64_t target_bytes(const Target *target, const Shape *shape);
 /* Memory spaces: S(n) of a layout is another memory than that of the device, which is S(0). On
  * XLA:GPU, S(1) only chooses the allocator of the device's memory. */
 
-enum { DEVICE_MEMORY_SPACE = 0 };
+enum { DEVICE_MEMORY_SPACE = 0, VMEM_SPACE = 1 };
 
 /* Returns the memory space that an array or a table of pointers is in: DEVICE_MEMORY_SPACE if it
  * counts as memory of the device. */
@@ -48,6 +48,11 @@ int64_t target_space_alignment(const Target *target, int64_t space);
  * second is the same as the first where padding would overflow. */
 int64_t target_plain_device_bytes(const Target *target, const Shape *shape);
 int64_t target_device_bytes(const Target *target, const Shape *shape);
+
+/* Returns the bytes of VMEM, S(1) on XLA:TPU, of a device, which has the name of its profile; of a
+ * device that is not known, or of NULL, the most that a known one has. 0 if the target has no VMEM.
+ */
+int64_t target_vmem_bytes(const Target *target, const char *device);
 
 /* Returns the name of the memory space S(`space`), such as `VMEM`; NULL if it has none. */
 const char *target_space_name(const Target *target, int64_t space);

@@ -16,7 +16,8 @@ class Target:
     topology_of_four: str
     accelerator_type: str = ""       # TPU: what the environment has to say
     description: str = ""            # GPU: GpuTargetConfigProto
-    vmem_bytes: int = 0              # that XLA can use
+    profile: str = ""                # TPU: of which the tool knows the VMEM; dumps do not tell the device
+    vmem_bytes: int = 0              # of a core, as jax/_src/tpu_info.py has it
     # Temporaries as the tool says them, beside XLA's, as shares: at most so much more, so much less.
     most_above: float = 0.0
     most_below: float = 0.0
@@ -79,13 +80,14 @@ device_description_str: "{gpu.name}"
 
 def _tpu(name, topology, topology_of_four, accelerator_type, vmem_mib, tolerance):
     """The tolerance is that of v5e, on which most is measured, or twice that."""
-    return Target(name, "tpu", topology, topology_of_four, accelerator_type, vmem_bytes=vmem_mib << 20,
-                  most_above=0.03 * tolerance, most_below=0.01 * tolerance, slack_bytes=1 << 20)
+    profile = name if name == "tpu7x" else f"tpu-{name}"
+    return Target(name, "tpu", topology, topology_of_four, accelerator_type, profile=profile,
+                  vmem_bytes=vmem_mib << 20, most_above=0.03 * tolerance, most_below=0.01, slack_bytes=1 << 20)
 
 
 TARGETS = {target.name: target for target in (
     _tpu("v5e", "v5e:2x2", "v5e:2x2", "v5litepod-4", 128, 1),
-    _tpu("v5p", "v5p:2x2x1", "v5p:2x2x1", "v5p-8", 128, 2),
+    _tpu("v5p", "v5p:2x2x1", "v5p:2x2x1", "v5p-8", 64, 2),
     _tpu("v6e", "v6e:2x2", "v6e:2x2", "v6e-4", 128, 2),
     _tpu("tpu7x", "tpu7x:2x2x1", "tpu7x:2x2x1", "tpu7x-8", 64, 2),
     *(Target(name, "cuda", "1x1x1", "1x1x4", description=describe(gpu), most_above=0.005, most_below=0.005)

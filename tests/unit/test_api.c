@@ -289,6 +289,25 @@ START_TEST(budgets_are_weighed) {
 }
 END_TEST
 
+/* What XLA may assign at most is what counts; a bound knows nothing of it. */
+START_TEST(budgets_count_the_most) {
+  rh_memory memory = RH_MEMORY_INIT;
+  memory.peak_bytes = memory.total_bytes = 1000;
+  memory.temp_bytes = 900;
+  memory.output_bytes = 50;
+  memory.lower_bound_bytes = 600;
+  memory.temp_more_bytes = 70;
+  memory.temp_less_bytes = 300;
+  ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TEMP), 970);
+  ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TEMP_OUTPUTS), 1020);
+  ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TOTAL), 1070);
+  ck_assert_int_eq(rh_counted_bound_bytes(&memory, RH_COUNT_TOTAL), 600);
+  ck_assert_int_eq(rh_weigh_budget(&memory, RH_COUNT_TOTAL, 1069, 0), RH_PROSPECT_OPEN);
+  memory.struct_size = offsetof(rh_memory, temp_more_bytes); /* of an older program */
+  ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TOTAL), 1000);
+}
+END_TEST
+
 START_TEST(memory_is_measured) {
   rh_module *module = parse(SCHEDULED);
   rh_memory memory = RH_MEMORY_INIT;
@@ -937,6 +956,7 @@ END_TEST
 static TCase *measure_case(void) {
   TCase *tc = tcase_create("measure");
   tcase_add_loop_test(tc, budgets_are_weighed, 0, sizeof budget_cases / sizeof *budget_cases);
+  tcase_add_test(tc, budgets_count_the_most);
   tcase_add_test(tc, memory_is_measured);
   tcase_add_test(tc, what_lives_at_the_peak_is_listed);
   tcase_add_test(tc, cost_is_measured);

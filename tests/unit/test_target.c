@@ -4,6 +4,18 @@
 #include "analysis/memory/liveness.h"
 #include "support.h"
 
+/* ---- VMEM ---- */
+
+START_TEST(vmem_is_that_of_the_device) {
+  const Target *tpu = target_find("tpu");
+  ck_assert_int_eq(target_vmem_bytes(tpu, "tpu-v5e"), 128 << 20);
+  ck_assert_int_eq(target_vmem_bytes(tpu, "tpu7x"), 64 << 20);
+  ck_assert_int_eq(target_vmem_bytes(tpu, "another"), 128 << 20); /* the most that one has */
+  ck_assert_int_eq(target_vmem_bytes(tpu, NULL), 128 << 20);
+  ck_assert_int_eq(target_vmem_bytes(target_find("gpu"), "tpu-v5e"), 0);
+}
+END_TEST
+
 /* ---- sizes ---- */
 
 static const struct {
@@ -217,6 +229,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("target");
   TCase *tc = tcase_create("target");
+  tcase_add_test(tc, vmem_is_that_of_the_device);
   tcase_add_loop_test(tc, bytes_match_table, 0, sizeof sizes / sizeof *sizes);
   tcase_add_loop_test(tc, device_bytes_match_table, 0, sizeof device_sizes / sizeof *device_sizes);
   tcase_add_loop_test(tc, compact_shape_matches_table, 0, sizeof compact / sizeof *compact);

@@ -1,5 +1,6 @@
 #include "analysis/memory/memory_model.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "analysis/flow/call_graph.h"
@@ -150,14 +151,24 @@ rh_memory memory_of_profile(const MemoryProfile *profile) {
       .aliased_bytes = profile->aliased_bytes,
       .constant_bytes = profile->constant_bytes,
       .total_bytes = memory_profile_total_bytes(profile),
+      .temp_more_bytes = profile->temp_more_bytes,
+      .temp_less_bytes = profile->temp_less_bytes,
   };
 }
 
+/* A struct of a program that was built with an older header ends before the field. */
+int64_t memory_temp_more_bytes(const rh_memory *memory) {
+  bool has_field =
+      memory->struct_size >= offsetof(rh_memory, temp_more_bytes) + sizeof memory->temp_more_bytes;
+  return has_field ? memory->temp_more_bytes : 0;
+}
+
 int64_t memory_counted_bytes(const rh_memory *memory, rh_limit_counts counts) {
+  int64_t more_bytes = memory_temp_more_bytes(memory);
   switch (counts) {
-    case RH_COUNT_TEMP: return memory->temp_bytes;
-    case RH_COUNT_TEMP_OUTPUTS: return memory->temp_bytes + memory->output_bytes;
-    case RH_COUNT_TOTAL: return memory->total_bytes;
+    case RH_COUNT_TEMP: return memory->temp_bytes + more_bytes;
+    case RH_COUNT_TEMP_OUTPUTS: return memory->temp_bytes + more_bytes + memory->output_bytes;
+    case RH_COUNT_TOTAL: return memory->total_bytes + more_bytes;
   }
   return 0;
 }

@@ -37,7 +37,9 @@ typedef struct MemoryProfile {
   int64_t aliased_bytes;       /* outputs that alias parameters (input_output_alias) */
   int64_t constant_bytes;      /* of all computations that run */
   int64_t fragmentation_bytes; /* the part of peak_bytes that is gaps left by packing at the peak */
-  const int64_t *heap_bytes;   /* sizes of the allocations of temporaries, if the model has such */
+  int64_t temp_more_bytes;     /* rh_memory has these two as well */
+  int64_t temp_less_bytes;
+  const int64_t *heap_bytes; /* sizes of the allocations of temporaries, if the model has such */
   uint32_t num_heaps;
   bool is_flat; /* bytes_at counts the whole module, which is laid out on one time axis
                    (analysis/memory/live_range.h), not only the instruction's computation and its
@@ -83,6 +85,9 @@ int64_t memory_profile_total_bytes(const MemoryProfile *profile);
 
 /* A profile's figures for the public interface, without the lower bound and without names. */
 rh_memory memory_of_profile(const MemoryProfile *profile);
+
+/* rh_memory.temp_more_bytes, 0 if the struct is one of before there was that field. */
+int64_t memory_temp_more_bytes(const rh_memory *memory);
 
 /* The bytes that a budget bounds when it counts `counts`. */
 int64_t memory_counted_bytes(const rh_memory *memory, rh_limit_counts counts);

@@ -111,9 +111,12 @@ class LiveReport:
         def change(count):
             return " -> ".join(format_bytes(count(memory)) for memory in (self.before, self.after) if memory)
         line = f"{COUNTED[self.limit_counts]} {change(lambda m: m.counted_bytes(self.limit_counts))}"
+        memory = self.after or self.before
+        least = f"at least {format_bytes(memory.least_temp_bytes)}" if memory.has_temp_range else ""
         if self.limit_counts == "temp":
-            return line
-        return f"{line} (temporaries {change(lambda m: m.temp_bytes)})"
+            return f"{line} ({least})" if least else line
+        temporaries = f"temporaries {change(lambda m: m.most_temp_bytes)}"
+        return f"{line} ({temporaries}{', ' * bool(least)}{least})"
 
     def _limit(self):
         """The limit, and whether it is met."""
@@ -216,7 +219,7 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default", 
     report.num_rematerialized = result.num_rematerialized
     report.modelled_seconds = (result.cost_before.seconds, result.cost_after.seconds)
     phases.end("print")
-    if report.after.temp_bytes >= report.before.temp_bytes:
+    if report.after.most_temp_bytes >= report.before.most_temp_bytes:
         report.outcome = NO_BETTER
         return Decision(report, None, warnings)
     if not report.is_met:

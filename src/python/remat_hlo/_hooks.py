@@ -259,8 +259,8 @@ def _scheduler_of(platform):
 
 def _mark(report):
     """Stays in the executable, also in JAX's persistent cache, so that `check` finds it."""
-    return (f"{__version__} {report.outcome} {report.limit_bytes} {report.before.temp_bytes} "
-            f"{report.after.temp_bytes}")
+    return (f"{__version__} {report.outcome} {report.limit_bytes} {report.before.most_temp_bytes} "
+            f"{report.after.most_temp_bytes}")
 
 
 # ---- the cache ----

@@ -131,7 +131,7 @@ class Settings(Sized):
     _fields_ = [("struct_size", c_size_t), ("target", c_char_p), ("copies", c_int),
                 ("packing", c_char_p), ("max_pack_steps", c_uint64), ("heap_limit_bytes", c_int64),
                 ("costs", POINTER(KnownCost)), ("num_costs", c_size_t), ("cost_size", c_size_t),
-                ("frames", c_int), ("library", c_char_p)]
+                ("frames", c_int), ("library", c_char_p), ("device", c_char_p)]
     DEFAULTS = {"heap_limit_bytes": -1, "cost_size": ctypes.sizeof(KnownCost),
                 "frames": FRAMES["user"]}
 
@@ -148,7 +148,8 @@ class Memory(Sized):
                 ("aliased_bytes", c_int64), ("constant_bytes", c_int64), ("total_bytes", c_int64),
                 ("lower_bound_bytes", c_int64), ("peak_instruction", Text),
                 ("lower_bound_instruction", Text), ("lower_bound_kind", c_char_p),
-                ("lower_bound_within", c_uint)]
+                ("lower_bound_within", c_uint), ("temp_more_bytes", c_int64),
+                ("temp_less_bytes", c_int64)]
 
 
 class LiveValue(Structure):

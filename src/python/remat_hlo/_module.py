@@ -34,6 +34,22 @@ class Memory:
     total_bytes: int
     lower_bound_bytes: int
     peak_instruction: str
+    temp_more_bytes: int = 0
+    temp_less_bytes: int = 0
+
+    @property
+    def least_temp_bytes(self):
+        """The temporaries that XLA will assign, at least. On TPU it has yet to put some of them into VMEM."""
+        return self.temp_bytes - self.temp_less_bytes
+
+    @property
+    def most_temp_bytes(self):
+        """The temporaries that XLA will assign, at most, which is what limits count."""
+        return self.temp_bytes + self.temp_more_bytes
+
+    @property
+    def has_temp_range(self):
+        return self.least_temp_bytes < self.most_temp_bytes
 
     def counted_bytes(self, counts="total"):
         """What a limit on `temp`, `temp+outputs` or `total` counts."""
@@ -216,7 +232,7 @@ def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", s
     if target == "auto":
         target = lib.load().rh_guess_target(handle.pointer).decode()
     settings = lib.Settings(target=lib.encode(target),
-                            copies=lib.choice("copies", copies, lib.COPIES))
+                            copies=lib.choice("copies", copies, lib.COPIES), device=lib.encode(device))
     lib.call("rh_check_settings", ctypes.byref(settings))
     return Module(handle, settings, device, scheduler, text, path, found)
 

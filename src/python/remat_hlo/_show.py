@@ -36,7 +36,11 @@ def _picture(module):
 # ---- modules ----
 
 def _memory_rows(memory):
-    return [("peak", memory.peak_bytes), ("temporaries", memory.temp_bytes),
+    temporaries = [("temporaries", memory.temp_bytes)]
+    if memory.has_temp_range:
+        temporaries += [("temporaries, at least", memory.least_temp_bytes),
+                        ("temporaries, at most", memory.most_temp_bytes)]
+    return [("peak", memory.peak_bytes), *temporaries,
             ("outputs", memory.output_bytes), ("parameters", memory.parameter_bytes),
             ("constants", memory.constant_bytes), ("lower bound", memory.lower_bound_bytes)]
 

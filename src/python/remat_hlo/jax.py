@@ -119,7 +119,8 @@ def clear_reports():
 @dataclasses.dataclass(frozen=True)
 class Check:
     """What was predicted of a program beside what XLA has assigned. If the module was left alone,
-    `is_changed` is false and there are no predictions."""
+    `is_changed` is false and there are no predictions. On TPU what is predicted is the most that XLA may
+    assign, and `least_temp_bytes` the least, as far as the report on it is there."""
     name: str
     is_changed: bool
     assigned_temp_bytes: int
@@ -127,6 +128,7 @@ class Check:
     before_temp_bytes: int = None
     limit_bytes: int = None
     report: LiveReport = None
+    least_temp_bytes: int = None
 
     @property
     def error(self):
@@ -140,8 +142,10 @@ class Check:
         if not self.is_changed:
             return (f"{self.name}: not changed; temporaries "
                     f"{format_bytes(self.assigned_temp_bytes)}")
+        is_range = self.least_temp_bytes not in (None, self.predicted_temp_bytes)
+        least = f"at least {format_bytes(self.least_temp_bytes)} and at most " if is_range else ""
         return (f"{self.name}: temporaries {format_bytes(self.before_temp_bytes)} -> "
-                f"{format_bytes(self.predicted_temp_bytes)} predicted, "
+                f"{least}{format_bytes(self.predicted_temp_bytes)} predicted, "
                 f"{format_bytes(self.assigned_temp_bytes)} assigned by XLA "
                 f"({format_percent(self.error, 2)})")
 
@@ -164,8 +168,10 @@ def check(compiled):
         return Check(name, False, assigned, report=left[-1] if left else None)
     limit, before, after = (sum(int(mark[i]) for mark in marks) for i in (2, 3, 4))
     of_it = [r for r in reports if r.outcome == CHANGED
-             and (r.limit_bytes, r.before.temp_bytes, r.after.temp_bytes) == (limit, before, after)]
-    return Check(name, True, assigned, after, before, limit, of_it[-1] if of_it else None)
+             and (r.limit_bytes, r.before.most_temp_bytes, r.after.most_temp_bytes) == (limit, before, after)]
+    report = of_it[-1] if of_it else None
+    return Check(name, True, assigned, after, before, limit, report,
+                 report.after.least_temp_bytes if report else None)
 
 
 def _find_mark(module):

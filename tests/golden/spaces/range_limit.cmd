@@ -1,0 +1,1 @@
+range.hlo --mem-limit=400MiB --quiet --json=-

@@ -1,0 +1,1 @@
+report range.hlo --top=1

@@ -1,0 +1,1 @@
+report range.hlo --device=tpu7x --quiet --json=-
