@@ -617,6 +617,26 @@ typedef enum rh_prospect {
 RH_API rh_prospect rh_weigh_budget(const rh_memory *memory, rh_limit_counts counts,
                                    int64_t limit_bytes, int64_t min_reducible_bytes);
 
+/* What a module needs of a memory space apart from the device's memory: S(n) of layouts, such as
+ * VMEM on XLA:TPU, or the host's memory. No other figure counts it. Made by the library. */
+typedef struct rh_space {
+  int64_t number;           /* n of S(n) */
+  rh_text name;             /* such as `VMEM`; empty if it is not known */
+  int64_t bytes;            /* that the memory model `heap` assigns in it */
+  int64_t peak_bytes;       /* the most that is live in it at once */
+  rh_text peak_instruction; /* the first instruction at which that is live */
+  uint64_t num_values;      /* that are in it at some time */
+} rh_space;
+
+/* Receives one memory space, which is valid until the function returns; its texts are valid as long
+ * as the module. */
+typedef void (*rh_space_fn)(void *context, const rh_space *space);
+
+/* Visits the memory spaces that a scheduled module uses apart from the device's memory, by
+ * ascending number. `settings` may be NULL. Threads: any. */
+RH_API rh_status rh_visit_spaces(const rh_module *module, const rh_settings *settings,
+                                 rh_space_fn visit, void *context, rh_diags *diags);
+
 #define RH_MAX_REASONS 4
 
 /* A buffer that is live at the peak. Made by the library. */
@@ -793,6 +813,8 @@ typedef struct rh_report {
   size_t num_stacks;
   const rh_frame *const *frames; /* of the stacks of `live`; callers come before what they call */
   size_t num_frames;
+  const rh_space *const *spaces; /* as rh_visit_spaces visits them */
+  size_t num_spaces;
 } rh_report;
 
 /* Explains the peak memory of a scheduled module under `model`, a name of RH_MEMORY_MODELS.
@@ -864,6 +886,13 @@ typedef struct rh_memory_map {
   const rh_memory *memory;     /* measured under the memory model `heap` */
   const rh_frame *const *frames; /* of the stacks of `values`; callers come before what they call */
   size_t num_frames;
+  /* Of which memory the map is: S(n) of layouts, 0 = the device's; the name is empty if it is not
+   * known. The map of the device's memory has a map of each further memory that is used, by
+   * ascending number, with the same positions, frames and `memory`. */
+  int64_t memory_space;
+  rh_text memory_space_name;
+  const struct rh_memory_map *const *others;
+  size_t num_others;
 } rh_memory_map;
 
 /* Determines the place in memory of the values of a scheduled module. `settings` may be NULL. The

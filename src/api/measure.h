@@ -28,6 +28,15 @@ rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceP
 /* Returns the figures of a profile, with the lower bound and names (memory_of_profile). */
 rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch);
 
+typedef struct SpaceList {
+  const rh_space *const *list;
+  size_t len;
+} SpaceList;
+
+/* Returns the memory spaces apart from the device's memory that a scheduled module uses, by
+ * ascending number. */
+SpaceList spaces_of(const rh_module *module, Arena *out, Arena *scratch);
+
 /* Fills report->stacks. */
 void report_stacks(const rh_module *module, rh_report *report, Arena *out, Arena *scratch);
 

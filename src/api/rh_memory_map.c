@@ -26,6 +26,8 @@ static rh_status make_map(const rh_module *module, rh_memory_map **map, rh_diags
   rh_memory *memory = arena_alloc(arena, sizeof *memory);
   *memory = memory_with_bound(module, &profile, scratch);
   handle->map.memory = memory;
+  for (size_t i = 0; i < handle->map.num_others; i++)
+    ((rh_memory_map *)handle->map.others[i])->memory = memory;
   arena_free(inner);
   arena_free(scratch);
   *map = &handle->map;

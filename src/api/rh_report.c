@@ -82,6 +82,9 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
   report_sums(report, out, scratch);
   report_scopes(report, out, scratch);
   report_stacks(module, report, out, scratch);
+  SpaceList spaces = spaces_of(module, out, scratch);
+  report->spaces = spaces.list;
+  report->num_spaces = spaces.len;
   arena_free(arena);
 }
 

@@ -99,6 +99,8 @@ static void free_job(RematRun *job) {
   rh_module_free(job->scheduled);
   load_free(&job->loaded);
   rh_profile_free(job->own_profile);
+  spaces_free(&job->spaces_before);
+  spaces_free(&job->spaces_after);
   free(job->blocking.buffers);
   free(job->ways);
   for (int i = 0; i < job->num_written; i++)

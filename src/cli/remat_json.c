@@ -111,6 +111,27 @@ static void add_parts(cJSON *object, const char *key, const rh_memory *memory) {
   add_text(parts, "peak_instruction", memory->peak_instruction);
 }
 
+static void add_space(const RematRun *job, const rh_space *space, cJSON *list) {
+  cJSON *item = json_add_item(list);
+  json_add_space(item, space);
+  json_add_space_figures(cJSON_AddObjectToObject(item, "before"),
+                         spaces_find(&job->spaces_before, space->number));
+  json_add_space_figures(cJSON_AddObjectToObject(item, "after"),
+                         spaces_find(&job->spaces_after, space->number));
+}
+
+/* Adds the memory spaces that one of the modules uses apart from the device's memory. */
+static void add_spaces(const RematRun *job, cJSON *object) {
+  if (job->spaces_before.len == 0 && job->spaces_after.len == 0) return;
+  cJSON *list = cJSON_AddArrayToObject(object, "spaces");
+  for (size_t i = 0; i < job->spaces_before.len; i++)
+    add_space(job, &job->spaces_before.list[i], list);
+  for (size_t i = 0; i < job->spaces_after.len; i++) {
+    const rh_space *space = &job->spaces_after.list[i];
+    if (!spaces_find(&job->spaces_before, space->number)) add_space(job, space, list);
+  }
+}
+
 static void add_pair(cJSON *object, const char *what, int64_t before, int64_t after) {
   char key[64];
   snprintf(key, sizeof key, "%s_before", what);
@@ -264,6 +285,7 @@ char *job_json(const RematRun *job) {
   add_memory(job, object);
   add_parts(object, "parts_before", &job->before.memory);
   add_parts(object, "parts_after", &job->after.memory);
+  add_spaces(job, object);
   add_cost(job, object);
   add_recomputed(job, object);
   add_scans(job, object);

@@ -92,6 +92,10 @@ rh_status job_measure(RematRun *job, const rh_module *module, Figures *figures) 
 rh_status job_measure_before(RematRun *job) {
   rh_status status = job_measure(job, job->scheduled, &job->middle);
   job->before = job->middle;
+  if (status == RH_OK) {
+    status = spaces_collect(job->baseline, &job->loaded.settings, &job->spaces_before,
+                            job->loaded.diags);
+  }
   if (status == RH_OK)
     copies_warn_of_peak(&job->loaded, job->scheduled, job->options, job->middle.memory.peak_bytes);
   if (status != RH_OK || job->baseline == job->scheduled) return status;
@@ -105,6 +109,9 @@ static bool is_as_it_was(const RematRun *job) {
 }
 
 rh_status job_measure_after(RematRun *job) {
+  rh_status status =
+      spaces_collect(job->result, &job->loaded.settings, &job->spaces_after, job->loaded.diags);
+  if (status != RH_OK) return status;
   if (!is_as_it_was(job)) return job_measure(job, job->result, &job->after);
   job->after = job->middle;
   job->after.info = *rh_get_info(job->result);

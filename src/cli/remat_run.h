@@ -6,6 +6,7 @@
 #include "load.h"
 #include "plan_file.h"
 #include "remat_outputs.h"
+#include "spaces.h"
 
 /* The measurements of a module. */
 typedef struct Figures {
@@ -51,6 +52,8 @@ typedef struct RematRun {
   Figures before;       /* of the baseline */
   Figures middle;       /* of `scheduled` */
   Figures after;        /* of the result as it is written */
+  Spaces spaces_before; /* of the baseline */
+  Spaces spaces_after;  /* of the result */
   rh_remat_options remat;
   rh_remat_result outcome;
   bool is_met;          /* always true if the limit is `min` or none */

@@ -86,6 +86,24 @@ static void print_temp_range(const rh_memory *before, const rh_memory *after, FI
                   after->temp_bytes + after->temp_more_bytes, out);
 }
 
+/* A space that one side does not use is shown with 0 bytes there. */
+static void print_space(const RematRun *job, const rh_space *space, FILE *out) {
+  const rh_space *before = spaces_find(&job->spaces_before, space->number);
+  const rh_space *after = spaces_find(&job->spaces_after, space->number);
+  char label[SPACE_LABEL_CHARS];
+  space_label(space, label);
+  print_bytes_row(label, before ? before->peak_bytes : 0, after ? after->peak_bytes : 0, out);
+}
+
+static void print_spaces(const RematRun *job, FILE *out) {
+  for (size_t i = 0; i < job->spaces_before.len; i++)
+    print_space(job, &job->spaces_before.list[i], out);
+  for (size_t i = 0; i < job->spaces_after.len; i++) {
+    const rh_space *space = &job->spaces_after.list[i];
+    if (!spaces_find(&job->spaces_before, space->number)) print_space(job, space, out);
+  }
+}
+
 static void print_table(const RematRun *job, FILE *out) {
   const Figures *before = &job->before, *after = &job->after;
   fprintf(out, "\n  %-16s %14s %14s\n", "", "before", "after");
@@ -108,6 +126,7 @@ static void print_table(const RematRun *job, FILE *out) {
   if (before->memory.constant_bytes || after->memory.constant_bytes) {
     print_bytes_row("constants", before->memory.constant_bytes, after->memory.constant_bytes, out);
   }
+  print_spaces(job, out);
   print_count_row("instructions", before->info.num_instructions, after->info.num_instructions, out);
   print_number_row("flops", before->cost.flops_weighted, after->cost.flops_weighted, text_of_rate,
                    out);

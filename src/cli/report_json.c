@@ -6,6 +6,7 @@
 #include "copies_warning.h"
 #include "json_text.h"
 #include "report_job.h"
+#include "spaces.h"
 
 static void add_identity(const ReportJob *job, cJSON *object) {
   rh_module_info info = *rh_get_info(job->loaded.module);
@@ -75,6 +76,17 @@ static void add_figures(const rh_report *report, cJSON *object) {
   json_add_known_text(object, "lower_bound_instruction", memory->lower_bound_instruction);
   cJSON_AddStringToObject(object, "lower_bound_kind", memory->lower_bound_kind);
   json_add_within(object, memory);
+}
+
+/* Adds the memory spaces that are used apart from the device's memory. */
+static void add_spaces(const rh_report *report, cJSON *object) {
+  if (report->num_spaces == 0) return;
+  cJSON *list = cJSON_AddArrayToObject(object, "spaces");
+  for (size_t i = 0; i < report->num_spaces; i++) {
+    cJSON *item = json_add_item(list);
+    json_add_space(item, report->spaces[i]);
+    json_add_space_figures(item, report->spaces[i]);
+  }
 }
 
 static void add_live(const rh_report *report, cJSON *object) {
@@ -201,6 +213,7 @@ char *report_json(const ReportJob *job, bool is_baseline) {
   add_identity(job, object);
   add_stages(job, object);
   add_figures(report, object);
+  add_spaces(report, object);
   if (!is_baseline) {
     add_live(report, object);
     add_frames(report, object);
@@ -259,6 +272,7 @@ char *report_difference_json(const ReportJob *before, const ReportJob *after) {
   for (int i = 0; i < 2; i++) {
     add_identity(jobs[i], sides[i]);
     add_figures(jobs[i]->report, sides[i]);
+    add_spaces(jobs[i]->report, sides[i]);
   }
   add_pair(object, "peak_bytes", was->peak_bytes, is->peak_bytes);
   add_changes(before, after, RH_BY_SOURCE, "by_source", "source_file", object);

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "report_job.h"
 #include "scope_rows.h"
+#include "spaces.h"
 
 static void print_figure(const char *label, int64_t bytes, FILE *out) {
   char text[RH_FORMAT_CHARS];
@@ -70,6 +71,21 @@ static void print_temp_range(const rh_memory *memory, FILE *out) {
   fputs("  which is what budgets count\n", out);
 }
 
+/* Other memories are no part of any figure above. */
+static void print_spaces(const rh_report *report, FILE *out) {
+  for (size_t i = 0; i < report->num_spaces; i++) {
+    const rh_space *space = report->spaces[i];
+    char label[SPACE_LABEL_CHARS], packed[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
+    space_label(space, label);
+    print_figure(label, space->peak_bytes, out);
+    rh_format_bytes(space->bytes, packed);
+    rh_format_count(space->num_values, count);
+    print_at("live at", space->peak_instruction, out);
+    fprintf(out, ", %s packed, for %s value%s", packed, count, space->num_values == 1 ? "" : "s");
+    fputc('\n', out);
+  }
+}
+
 static void print_figures(const rh_report *report, const Terminal *terminal) {
   FILE *out = terminal->out;
   const rh_memory *memory = report->memory;
@@ -103,6 +119,7 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
     print_figure("saved by sharing", report->shared_bytes, out);
     fputs("  at the peak, in place, carried or donated\n", out);
   }
+  print_spaces(report, out);
 }
 
 /* ---- sums ---- */

@@ -15,6 +15,7 @@
 
 /* What functions are given; all is there before memory runs out. */
 typedef struct World {
+  rh_module *spaces_parsed, *with_spaces; /* with values in the host's memory */
   rh_module *parsed, *scheduled, *result;
   rh_profile *profile;
   rh_plan *plan;
@@ -207,6 +208,15 @@ static rh_status visit_live(rh_diags *diags) {
   return rh_visit_live(world.result, NULL, "heap", &options, ignore_live, NULL, diags);
 }
 
+static void ignore_space(void *context, const rh_space *space) {
+  (void)context;
+  (void)space;
+}
+
+static rh_status visit_spaces(rh_diags *diags) {
+  return rh_visit_spaces(world.with_spaces, NULL, ignore_space, NULL, diags);
+}
+
 static rh_status visit_ways(rh_diags *diags) {
   rh_remat_options options = remat_options("path");
   rh_remat_result missed = RH_REMAT_RESULT_INIT;
@@ -312,6 +322,7 @@ static const struct {
     {"rh_measure_memory", measure_memory, RH_OK},
     {"rh_measure_cost", measure_cost, RH_OK},
     {"rh_visit_live", visit_live, RH_OK},
+    {"rh_visit_spaces", visit_spaces, RH_OK},
     {"rh_visit_ways", visit_ways, RH_OK},
     {"rh_report_make", report, RH_OK},
     {"rh_compare_sums", compare_sums, RH_OK},
@@ -359,6 +370,9 @@ static int append(void *context, const char *data, size_t length) {
 }
 
 static void make_world(void) {
+  static const char spaces[] =
+      "HloModule m, is_scheduled=true\nENTRY e {\n  p = f32[64] parameter(0)\n"
+      "  a = f32[64]{0:S(5)} copy(p)\n  ROOT r = f32[64] copy(a)\n}\n";
   const char *text = SAMPLE_TEXT, *ranges_text = SAMPLE_RANGES, *device = SAMPLE_PROFILE;
   rh_remat_options options = remat_options("path");
   world.settings = (rh_settings)RH_SETTINGS_INIT;
@@ -373,6 +387,8 @@ static void make_world(void) {
   ck_assert_int_eq(rh_schedule(world.parsed, NULL, NULL, &world.scheduled, NULL), RH_OK);
   ck_assert_int_eq(rh_remat(world.scheduled, NULL, &options, &world.result, NULL, NULL),
                    RH_OVER_LIMIT);
+  ck_assert_int_eq(rh_parse(spaces, strlen(spaces), NULL, &world.spaces_parsed, NULL), RH_OK);
+  ck_assert_int_eq(rh_schedule(world.spaces_parsed, NULL, NULL, &world.with_spaces, NULL), RH_OK);
   ck_assert_int_eq(rh_emit_plan(world.result, NULL, NULL, 1, append, &world, NULL), RH_OK);
   ck_assert_int_eq(rh_plan_parse(world.plan_text, world.plan_length, &world.plan, NULL), RH_OK);
   ck_assert_int_eq(rh_profile_parse(device, strlen(device), NULL, &world.profile, NULL), RH_OK);
@@ -396,6 +412,8 @@ static void free_world(void) {
   rh_live_ranges_free(world.ranges);
   rh_profile_free(world.profile);
   rh_plan_free(world.plan);
+  rh_module_free(world.with_spaces);
+  rh_module_free(world.spaces_parsed);
   rh_module_free(world.result);
   rh_module_free(world.scheduled);
   rh_module_free(world.parsed);

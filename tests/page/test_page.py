@@ -239,6 +239,28 @@ class Page(PageTest):
                                         a["top"] < b["bottom"] and b["top"] < a["bottom"])
                             self.assertFalse(overlaps, (pages, width, a, b))
 
+    def test_further_memories_have_tracks(self):
+        module = pathlib.Path(__file__).parents[1] / "golden" / "spaces" / "tracks.hlo"
+        self.open("report", module, "--target=tpu")
+        panels = self.browser.run("""
+            return memoryPage.state.panels.map(({ title, row, view, totalBytes, canvas }) => {
+                const { top, bottom } = canvas.getBoundingClientRect();
+                return { title, row, x1: view.x1, high: view.y1 / totalBytes, top, bottom };
+            });""")
+        self.assertEqual([(panel["title"], panel["row"]) for panel in panels],
+                         [("", 0), ("VMEM, S(1)", 1), ("SMEM, S(2)", 2), ("host, S(5)", 3)])
+        for above, below in zip(panels, panels[1:]):
+            self.assertLess(above["bottom"], below["top"])
+        self.assertEqual({round(panel["high"], 2) for panel in panels}, {1.09})
+        self.shoot("tracks")
+        self.browser.key("x")  # zooms the schedule of all, and no memory
+        self.browser.settle()
+        zoomed = self.browser.run("return memoryPage.state.panels.map(({ view }) => [view.x0, view.x1])")
+        self.assertEqual(len({tuple(view) for view in zoomed}), 1)
+        self.assertLess(zoomed[0][1] - zoomed[0][0], panels[0]["x1"])
+        self.browser.hover(*self.place_of("joined", 1))
+        self.assertIn("joined", self.text("tip"))
+
     def test_labels_leave_the_line_of_live_bytes_free(self):
         self.open("report", SAMPLE)
         crossed = self.browser.run("""

@@ -187,6 +187,11 @@ static void add_value(Scene *scene, const char *scope, int64_t bytes, const char
   scene->map.values = scene->list;
 }
 
+static PictureGroups groups_of(const rh_picture *picture, Arena *out) {
+  PictureMaps maps = picture_maps(picture, out);
+  return picture_groups(&maps, out);
+}
+
 START_TEST(colours_are_of_the_depth_that_separates) {
   static const char *const scopes[] = {"f/model/a/add", "f/model/b/add", "f/model/c/add"};
   Scene scene = {.map = {.num_positions = 1}};
@@ -197,7 +202,7 @@ START_TEST(colours_are_of_the_depth_that_separates) {
   rh_picture picture = RH_PICTURE_INIT;
   picture.before = &scene.map;
   Arena *arena = arena_new(NULL);
-  PictureGroups groups = picture_groups(&picture, arena);
+  PictureGroups groups = groups_of(&picture, arena);
   ck_assert(groups.by_scope);
   ck_assert_int_eq(groups.depth, 3); /* 4 separates no more */
   ck_assert_int_eq(groups.argument_depth, 2);
@@ -219,7 +224,7 @@ START_TEST(colours_leave_little_over) {
   rh_picture picture = RH_PICTURE_INIT;
   picture.before = &scene.map;
   Arena *arena = arena_new(NULL);
-  ck_assert_int_eq(picture_groups(&picture, arena).depth, 2);
+  ck_assert_int_eq(groups_of(&picture, arena).depth, 2);
   arena_free(arena);
 }
 END_TEST
@@ -231,7 +236,7 @@ START_TEST(colours_are_categories_without_scopes) {
   rh_picture picture = RH_PICTURE_INIT;
   picture.before = &scene.map;
   Arena *arena = arena_new(NULL);
-  PictureGroups groups = picture_groups(&picture, arena);
+  PictureGroups groups = groups_of(&picture, arena);
   ck_assert(!groups.by_scope);
   assert_text(groups.groups[groups.of[0][1]].name, "parameter");
   arena_free(arena);

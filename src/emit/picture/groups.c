@@ -101,28 +101,28 @@ typedef struct Totals {
   double area, peak;
 } Totals;
 
-static Totals totals_of(const rh_picture *picture) {
-  const rh_memory_map *maps[] = {picture->before, picture->after};
+static Totals totals_of(const PictureMaps *maps) {
   Totals totals = {0};
-  for (int m = 0; m < 2 && maps[m]; m++) {
-    for (size_t i = 0; i < maps[m]->num_values; i++) {
-      totals.area += area_of(maps[m]->values[i]);
-      totals.peak += peak_of(maps[m], maps[m]->values[i]);
+  for (uint32_t m = 0; m < maps->list.len; m++) {
+    const rh_memory_map *map = maps->list.data[m].map;
+    for (size_t i = 0; i < map->num_values; i++) {
+      totals.area += area_of(map->values[i]);
+      totals.peak += peak_of(map, map->values[i]);
     }
   }
   return (Totals){totals.area > 0 ? totals.area : 1, totals.peak > 0 ? totals.peak : 1};
 }
 
-static ScopeSums sum_scopes(const rh_picture *picture, bool is_argument, int depth, Arena *arena) {
-  const rh_memory_map *maps[] = {picture->before, picture->after};
+static ScopeSums sum_scopes(const PictureMaps *maps, bool is_argument, int depth, Arena *arena) {
   ScopeSums sums = {0};
-  Totals totals = totals_of(picture);
-  for (int m = 0; m < 2 && maps[m]; m++) {
-    for (size_t i = 0; i < maps[m]->num_values; i++) {
-      const rh_placed_value *placed = maps[m]->values[i];
+  Totals totals = totals_of(maps);
+  for (uint32_t m = 0; m < maps->list.len; m++) {
+    const rh_memory_map *map = maps->list.data[m].map;
+    for (size_t i = 0; i < map->num_values; i++) {
+      const rh_placed_value *placed = map->values[i];
       if (picture_is_argument(placed->value) != is_argument) continue;
       ScopeSum *sum = sum_of(&sums, scope_of(placed, is_argument, depth), arena);
-      sum->weight += area_of(placed) / totals.area + peak_of(maps[m], placed) / totals.peak;
+      sum->weight += area_of(placed) / totals.area + peak_of(map, placed) / totals.peak;
     }
   }
   rank(&sums, arena);
@@ -154,13 +154,13 @@ typedef struct BestDepth {
 } BestDepth;
 
 /* A greater depth has to be better by a difference that can be seen. */
-static BestDepth best_depth(const rh_picture *picture, bool is_argument, uint32_t num_named,
+static BestDepth best_depth(const PictureMaps *maps, bool is_argument, uint32_t num_named,
                             Arena *scratch) {
   static const double least_gain = 0.05;
   BestDepth best = {.depth = 1};
   for (int depth = 1; depth <= MAX_DEPTH; depth++) {
     ArenaMark mark = arena_mark(scratch);
-    ScopeSums sums = sum_scopes(picture, is_argument, depth, scratch);
+    ScopeSums sums = sum_scopes(maps, is_argument, depth, scratch);
     double bits = separation(&sums, num_named);
     arena_reset(scratch, mark);
     if (bits > best.bits + least_gain) best = (BestDepth){depth, bits};
@@ -201,22 +201,23 @@ static void name_scopes(PictureGroups *groups) {
   }
 }
 
-PictureGroups picture_groups(const rh_picture *picture, Arena *out) {
+PictureGroups picture_groups(const PictureMaps *maps, Arena *out) {
   static const double least_bits = 0.5; /* two groups, one of which has a ninth */
-  const rh_memory_map *maps[] = {picture->before, picture->after};
-  BestDepth computed = best_depth(picture, false, NUM_COMPUTED_GROUPS - 1, out);
-  BestDepth arguments = best_depth(picture, true, NUM_ARGUMENT_GROUPS - 1, out);
+  BestDepth computed = best_depth(maps, false, NUM_COMPUTED_GROUPS - 1, out);
+  BestDepth arguments = best_depth(maps, true, NUM_ARGUMENT_GROUPS - 1, out);
   PictureGroups groups = {.by_scope = computed.bits >= least_bits,
                           .depth = computed.depth,
                           .argument_depth = arguments.depth};
-  ScopeSums sums[2] = {sum_scopes(picture, false, groups.depth, out),
-                       sum_scopes(picture, true, groups.argument_depth, out)};
+  ScopeSums sums[2] = {sum_scopes(maps, false, groups.depth, out),
+                       sum_scopes(maps, true, groups.argument_depth, out)};
   if (groups.by_scope) name_scopes(&groups);
   if (!groups.by_scope) name_categories(&groups);
-  for (int m = 0; m < 2 && maps[m]; m++) {
-    groups.of[m] = arena_array(out, uint32_t, maps[m]->num_values);
-    for (size_t i = 0; i < maps[m]->num_values; i++) {
-      const rh_placed_value *placed = maps[m]->values[i];
+  groups.of = arena_array(out, uint32_t *, maps->list.len);
+  for (uint32_t m = 0; m < maps->list.len; m++) {
+    const rh_memory_map *map = maps->list.data[m].map;
+    groups.of[m] = arena_array(out, uint32_t, map->num_values);
+    for (size_t i = 0; i < map->num_values; i++) {
+      const rh_placed_value *placed = map->values[i];
       groups.of[m][i] = groups.by_scope ? group_by_scope(&groups, sums, placed, out)
                                         : picture_category(placed->value);
       groups.groups[groups.of[m][i]].is_used = true;

@@ -33,7 +33,7 @@ typedef struct PictureGroups {
   int argument_depth;  /* the same for the paths of arguments */
   uint32_t num_groups; /* NUM_SCOPE_GROUPS or NUM_PICTURE_CATEGORIES */
   PictureGroup groups[NUM_SCOPE_GROUPS];
-  uint32_t *of[2]; /* the group of each value of `before` and of `after` */
+  uint32_t **of; /* by map of the picture: the group of each of its values */
 } PictureGroups;
 
 /* Returns the length of the beginning of a scope that has at most `depth` parts. Parts end at
@@ -47,6 +47,6 @@ bool picture_is_argument(const rh_live_value *value);
 /* Groups the values of a picture. The depth is the one at which colours separate the values best:
  * the entropy of the groups that have a colour of their own, times their share of all, is the
  * largest. Half of what a value weighs is its bytes times positions, half its bytes at the peak. */
-PictureGroups picture_groups(const rh_picture *picture, Arena *out);
+PictureGroups picture_groups(const PictureMaps *maps, Arena *out);
 
 #endif

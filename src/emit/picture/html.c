@@ -158,16 +158,20 @@ static void write_frames(Page *page, const rh_memory_map *map) {
   write_text(out, "]}\n");
 }
 
-static void write_panel(Page *page, const rh_memory_map *map, const char *title) {
+static void write_panel(Page *page, const PictureMap *drawn) {
   Writer *out = page->out;
+  const rh_memory_map *map = drawn->map;
+  const char *title = drawn->title;
   Str shown = title ? human_utf8(str_make(title, strlen(title)), page->scratch) : STR("");
   write_text(out, "{\"title\":");
   json_string(out, shown.data, shown.len);
   json_string_field(out, "module", map->module);
+  json_int_field(out, "side", drawn->side);
+  json_int_field(out, "row", drawn->row);
   json_int_field(out, "num_positions", map->num_positions);
   json_int_field(out, "peak_position", map->peak_position);
   json_int_field(out, "total_bytes", map->total_bytes);
-  json_int_field(out, "limit", picture_limit(page->picture, map));
+  json_int_field(out, "limit", drawn->row ? -1 : picture_limit(page->picture, map));
   write_spaces(page, map);
   write_text(out, ",\"live_bytes\":[");
   for (int64_t i = 0; i < map->num_positions; i++) {
@@ -188,7 +192,8 @@ static void write_panel(Page *page, const rh_memory_map *map, const char *title)
 /* The page groups values itself, because people change how; here is how it begins. */
 static void write_groups(const Page *page) {
   ArenaMark mark = arena_mark(page->scratch);
-  PictureGroups groups = picture_groups(page->picture, page->scratch);
+  PictureMaps maps = picture_maps(page->picture, page->scratch);
+  PictureGroups groups = picture_groups(&maps, page->scratch);
   write_format(page->out, "\"color_by\":\"%s\"", groups.by_scope ? "scope" : "category");
   json_int_field(page->out, "depth", groups.depth);
   json_int_field(page->out, "argument_depth", groups.argument_depth);
@@ -215,10 +220,10 @@ static void write_data(Page *page) {
   write_text(out, ",\"limit\":");
   json_int(out, picture->limit_bytes);
   write_format(out, ",\"limit_words\":\"%s\",\"panels\":[\n", picture_limit_words(picture));
-  write_panel(page, picture->before, picture->before_title);
-  if (picture->after) {
-    write_text(out, ",\n");
-    write_panel(page, picture->after, picture->after_title);
+  PictureMaps maps = picture_maps(picture, page->scratch);
+  for (uint32_t i = 0; i < maps.list.len; i++) {
+    if (i) write_text(out, ",\n");
+    write_panel(page, &maps.list.data[i]);
   }
   write_text(out, "],\n\"texts\":[");
   for (uint32_t i = 0; i < page->texts.len; i++) {

@@ -1,7 +1,7 @@
 /* Writes traces in Chrome's trace-event format, which ui.perfetto.dev opens: one process per
- * module, one counter of its live bytes, and one slice per value. The slices of a track must not
- * overlap, so a space of memory has as many tracks as the number of values that are live in it at
- * the same time. One position of the schedule is one microsecond. */
+ * module and memory, one counter of its live bytes, and one slice per value. The slices of a track
+ * must not overlap, so a space of memory has as many tracks as the number of values that are live
+ * in it at the same time. One position of the schedule is one microsecond. */
 #include "emit/human.h"
 #include "emit/json.h"
 #include "emit/picture/picture.h"
@@ -61,7 +61,7 @@ static void write_counters(Trace *trace) {
     if (!is_same) count(trace, "live", time, map->live_bytes[time]);
   }
   count(trace, "peak", 0, map->total_bytes);
-  int64_t limit = picture_limit(trace->picture, map);
+  int64_t limit = map->memory_space ? -1 : picture_limit(trace->picture, map);
   if (limit >= 0) count(trace, "budget", 0, limit);
 }
 
@@ -174,15 +174,24 @@ static void write_process(Trace *trace, const char *title) {
     next_tid = write_space(trace, space, next_tid);
 }
 
+/* The name of a further memory and of what it belongs to. */
+static const char *memory_of_side(const Trace *trace, const PictureMap *drawn) {
+  const rh_picture *picture = trace->picture;
+  const char *side = drawn->side ? picture->after_title : picture->before_title;
+  rh_text module = drawn->map->module;
+  if (side) return arena_printf(trace->scratch, "%s: %s", side, drawn->title);
+  return arena_printf(trace->scratch, "%.*s: %s", (int)module.length, module.data, drawn->title);
+}
+
 void picture_perfetto(const rh_picture *picture, Writer *out, Arena *scratch) {
-  const rh_memory_map *maps[] = {picture->before, picture->after};
-  const char *titles[] = {picture->before_title, picture->after_title};
+  PictureMaps maps = picture_maps(picture, scratch);
   Trace trace = {.picture = picture, .out = out, .scratch = scratch};
   write_text(out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-  for (int i = 0; i < 2 && maps[i]; i++) {
-    trace.map = maps[i];
-    trace.pid = i + 1;
-    write_process(&trace, titles[i]);
+  for (uint32_t i = 0; i < maps.list.len; i++) {
+    const PictureMap *drawn = &maps.list.data[i];
+    trace.map = drawn->map;
+    trace.pid = (int)i + 1;
+    write_process(&trace, drawn->row ? memory_of_side(&trace, drawn) : drawn->title);
   }
   write_text(out, "\n]}\n");
 }

@@ -54,3 +54,43 @@ int64_t picture_space_base(const rh_memory_map *map, size_t space) {
     base += map->spaces[i]->bytes;
   return base;
 }
+
+/* The smallest number above `space` of a further memory of either map; INT64_MAX if there is
+ * none. */
+static int64_t next_memory(const rh_memory_map *const *maps, int64_t space) {
+  int64_t next = INT64_MAX;
+  for (int side = 0; side < 2 && maps[side]; side++) {
+    for (size_t i = 0; i < maps[side]->num_others; i++) {
+      int64_t other = maps[side]->others[i]->memory_space;
+      if (other > space && other < next) next = other;
+    }
+  }
+  return next;
+}
+
+static const char *memory_title(const rh_memory_map *map, Arena *out) {
+  rh_text name = map->memory_space_name;
+  return arena_printf(out, "%.*s%sS(%lld)", (int)name.length, name.length ? name.data : "",
+                      name.length ? ", " : "", (long long)map->memory_space);
+}
+
+PictureMaps picture_maps(const rh_picture *picture, Arena *out) {
+  const rh_memory_map *maps[] = {picture->before, picture->after};
+  const char *titles[] = {picture->before_title, picture->after_title};
+  PictureMaps found = {.num_rows = 1};
+  for (uint32_t side = 0; side < 2 && maps[side]; side++)
+    *vec_push(out, &found.list) = (PictureMap){maps[side], side, 0, titles[side]};
+  int64_t space = next_memory(maps, 0);
+  for (; space != INT64_MAX; space = next_memory(maps, space)) {
+    for (uint32_t side = 0; side < 2 && maps[side]; side++) {
+      for (size_t i = 0; i < maps[side]->num_others; i++) {
+        const rh_memory_map *other = maps[side]->others[i];
+        if (other->memory_space != space) continue;
+        *vec_push(out, &found.list) =
+            (PictureMap){other, side, found.num_rows, memory_title(other, out)};
+      }
+    }
+    found.num_rows++;
+  }
+  return found;
+}

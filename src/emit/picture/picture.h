@@ -44,6 +44,22 @@ const char *picture_limit_words(const rh_picture *picture);
 /* Returns the height at which a space begins, above all spaces below it. */
 int64_t picture_space_base(const rh_memory_map *map, size_t space);
 
+/* A map that is drawn: that of the device's memory on one side, or that of a further memory, which
+ * has a track of its own below it. */
+typedef struct PictureMap {
+  const rh_memory_map *map;
+  uint32_t side;     /* 0 = before, 1 = after */
+  uint32_t row;      /* 0 = the device's memory; the tracks are by ascending number of the memory */
+  const char *title; /* of a row, such as `VMEM, S(1)`; for the device's memory, that of its side */
+} PictureMap;
+
+typedef struct PictureMaps {
+  VEC(PictureMap) list; /* row by row, `before` first */
+  uint32_t num_rows;
+} PictureMaps;
+
+PictureMaps picture_maps(const rh_picture *picture, Arena *out);
+
 /* ---- formats ---- */
 
 void picture_html(const rh_picture *picture, Writer *out, Arena *scratch);

@@ -15,6 +15,7 @@ enum {
   RIGHT = 168 * PIXEL,
   TOP = 96 * PIXEL,
   PANEL_TITLE = 22 * PIXEL,
+  TRACK = 200 * PIXEL, /* the height of the panel of a further memory, with title and axis */
   BOTTOM = 54 * PIXEL,
   MARGIN = 20 * PIXEL,
   TITLE_CHAR_WIDTH = 11 * PIXEL, /* of a wide font */
@@ -22,9 +23,10 @@ enum {
 
 typedef struct Svg {
   const rh_picture *picture;
+  PictureMaps maps;
   PictureGroups groups;
-  SvgPanel panels[2];
-  int num_panels;
+  SvgPanel *panels; /* one for each map */
+  uint32_t num_panels;
   Centi more_height; /* for the lines of the legend but the first */
   Centi width;
   Writer *out;
@@ -143,7 +145,7 @@ static void write_head(const Svg *svg) {
 }
 
 static bool has_rematerialized(const Svg *svg) {
-  for (int i = 0; i < svg->num_panels; i++) {
+  for (uint32_t i = 0; i < svg->num_panels; i++) {
     const rh_memory_map *map = svg->panels[i].map;
     for (size_t k = 0; k < map->num_values; k++) {
       if (map->values[k]->is_rematerialized) return true;
@@ -261,7 +263,7 @@ static LegendPen pen_new(const Svg *svg, Writer *out) {
 /* ---- a panel ---- */
 
 static void write_y_axis(const Svg *svg, const SvgPanel *panel) {
-  int64_t step = picture_byte_step(panel->bytes, 8);
+  int64_t step = picture_byte_step(panel->bytes, panel->row ? 3 : 8);
   for (int64_t i = 0; i <= panel->bytes / step; i++) {
     int64_t bytes = i * step;
     Centi y = svg_y(panel, bytes);
@@ -387,61 +389,82 @@ static void write_panel(const Svg *svg, const SvgPanel *panel) {
   write_x_axis(svg, panel);
 }
 
-/* Gives all panels the same scale. */
+/* The bytes that the height of the panels of a row stands for. */
+static int64_t bytes_of_row(const Svg *svg, uint32_t row) {
+  int64_t bytes = 1;
+  for (uint32_t i = 0; i < svg->num_panels; i++) {
+    const PictureMap *drawn = &svg->maps.list.data[i];
+    int64_t most = drawn->map->total_bytes;
+    int64_t limit = row ? -1 : picture_limit(svg->picture, drawn->map);
+    if (drawn->row != row) continue;
+    if (limit > most && limit / 2 < most) most = limit; /* a limit far above is not drawn */
+    if (most > bytes) bytes = most;
+  }
+  return bytes < INT64_MAX / 2 ? bytes + bytes / 12 : bytes;
+}
+
+static SvgPanel make_panel(const Svg *svg, uint32_t index, Centi panel_width) {
+  const PictureMap *drawn = &svg->maps.list.data[index];
+  Centi top = TOP, bottom = HEIGHT - BOTTOM;
+  if (drawn->row) bottom += TRACK * (Centi)drawn->row;
+  if (drawn->row) top = bottom + BOTTOM - TRACK;
+  if (drawn->title) top += PANEL_TITLE;
+  return (SvgPanel){.map = drawn->map,
+                    .title = drawn->title,
+                    .row = drawn->row,
+                    .left = drawn->side * panel_width + LEFT,
+                    .right = (drawn->side + 1) * panel_width - RIGHT,
+                    .top = top + svg->more_height,
+                    .bottom = bottom + svg->more_height,
+                    .bytes = bytes_of_row(svg, drawn->row),
+                    .limit = drawn->row ? -1 : picture_limit(svg->picture, drawn->map),
+                    .groups = svg->groups.groups,
+                    .group_of = svg->groups.of[index],
+                    .num_groups = svg->groups.num_groups};
+}
+
+/* Gives all panels the same scale of positions, and those of a row the same scale of bytes. */
 static void lay_out(Svg *svg) {
-  const rh_picture *picture = svg->picture;
-  const rh_memory_map *maps[] = {picture->before, picture->after};
-  const char *titles[] = {picture->before_title, picture->after_title};
-  Centi panel_width = picture->after ? PAIR_WIDTH : WIDTH;
-  svg->width = svg->num_panels * panel_width;
+  Centi panel_width = svg->picture->after ? PAIR_WIDTH : WIDTH;
+  int64_t num_positions = 1;
+  svg->width = (svg->picture->after ? 2 : 1) * panel_width;
+  svg->panels = arena_zarray(svg->scratch, SvgPanel, svg->num_panels);
+  for (uint32_t i = 0; i < svg->num_panels; i++) {
+    svg->panels[i].map = svg->maps.list.data[i].map;
+    if (svg->panels[i].map->num_positions > num_positions)
+      num_positions = svg->panels[i].map->num_positions;
+  }
   LegendPen pen = pen_new(svg, NULL);
   put_legend(svg, &pen);
   svg->more_height = pen.y - LEGEND_Y;
-  int64_t num_positions = 1, bytes = 1;
-  for (int i = 0; i < svg->num_panels; i++) {
-    int64_t limit = picture_limit(picture, maps[i]), most = maps[i]->total_bytes;
-    if (limit > most && limit / 2 < most) most = limit; /* a limit far above is not drawn */
-    if (maps[i]->num_positions > num_positions) num_positions = maps[i]->num_positions;
-    if (most > bytes) bytes = most;
-  }
-  for (int i = 0; i < svg->num_panels; i++) {
-    svg->panels[i] = (SvgPanel){.map = maps[i],
-                                .title = titles[i],
-                                .left = i * panel_width + LEFT,
-                                .right = (i + 1) * panel_width - RIGHT,
-                                .top = TOP + svg->more_height + (titles[i] ? PANEL_TITLE : 0),
-                                .bottom = HEIGHT + svg->more_height - BOTTOM,
-                                .num_positions = num_positions,
-                                .bytes = bytes < INT64_MAX / 2 ? bytes + bytes / 12 : bytes,
-                                .limit = picture_limit(picture, maps[i]),
-                                .groups = svg->groups.groups,
-                                .group_of = svg->groups.of[i],
-                                .num_groups = svg->groups.num_groups};
+  for (uint32_t i = 0; i < svg->num_panels; i++) {
+    svg->panels[i] = make_panel(svg, i, panel_width);
+    svg->panels[i].num_positions = num_positions;
     place_limits(svg, &svg->panels[i]);
   }
 }
 
 void picture_svg(const rh_picture *picture, Writer *out, Arena *scratch) {
   Svg svg = {.picture = picture, .out = out, .scratch = scratch};
-  svg.groups = picture_groups(picture, scratch);
-  for (int i = 0; i < (picture->after ? 2 : 1); i++)
-    svg.panels[i].map = i ? picture->after : picture->before;
-  svg.num_panels = picture->after ? 2 : 1;
+  svg.maps = picture_maps(picture, scratch);
+  svg.groups = picture_groups(&svg.maps, scratch);
+  svg.num_panels = svg.maps.list.len;
   lay_out(&svg);
+  Centi height = HEIGHT + svg.more_height + TRACK * (Centi)(svg.maps.num_rows - 1);
   write_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ");
   svg_length(out, svg.width);
   write_text(out, " ");
-  svg_length(out, HEIGHT + svg.more_height);
+  svg_length(out, height);
   write_text(out, "\"");
   svg_attribute(out, "width", svg.width);
-  svg_attribute(out, "height", HEIGHT + svg.more_height);
+  svg_attribute(out, "height", height);
   write_text(out, " role=\"img\">\n");
   write_style(&svg);
   write_text(out, "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
   write_head(&svg);
   LegendPen pen = pen_new(&svg, out);
   put_legend(&svg, &pen);
-  for (int i = 0; i < svg.num_panels; i++)
+  for (uint32_t i = 0; i < svg.num_panels; i++)
     write_panel(&svg, &svg.panels[i]);
   write_text(out, "</svg>\n");
 }

@@ -17,6 +17,7 @@ typedef struct Rect {
 typedef struct SvgPanel {
   const rh_memory_map *map;
   const char *title;
+  uint32_t row; /* as in PictureMap */
   Centi left, right, top, bottom;
   int64_t num_positions; /* number of positions, from left to right */
   int64_t bytes;         /* number of bytes, from bottom to top */

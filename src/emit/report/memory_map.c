@@ -1,11 +1,11 @@
-/* Draws the buffer assignment as boxes in time and bytes. The allocations of one kind are stacked
- * in a space. Each value is a box in its allocation, from its definition until it dies or another
- * value takes its memory. */
+/* Draws the buffer assignment as boxes in time and bytes, each memory by itself. The allocations of
+ * one kind are stacked in a space. Each value is a box in its allocation, from its definition until
+ * it dies or another value takes its memory. */
 #include "emit/report/memory_map.h"
 
 #include <stdlib.h>
 
-#include "analysis/memory/heap_model.h"
+#include "analysis/memory/space_use.h"
 #include "emit/report/describe.h"
 #include "emit/human.h"
 #include "ir/pointers.h"
@@ -28,12 +28,17 @@ typedef struct Stacked {
   int64_t offset;
 } Stacked;
 
+typedef struct Spaces {
+  VEC(rh_memory_space) list;
+} Spaces;
+
 typedef struct Mapper {
   const rh_module *handle;
   const Module *module;
   HeapAnalysis heap;
   MemoryProfile profile; /* from the model `heap` */
-  VEC(rh_memory_space) spaces;
+  int64_t memory_space;  /* of the map that is being made, as in it */
+  Spaces spaces;
   Stacked *stacked; /* by allocation */
   Boxes boxes;
   Arena *out;
@@ -42,9 +47,15 @@ typedef struct Mapper {
 
 /* ---- spaces ---- */
 
-/* NULL for what is not shown: all bytes of the map are in the device's memory. */
-static const char *kind_of(const Module *module, const Allocation *allocation) {
-  if (!target_is_device_space(module->backend.target, allocation->color)) return NULL;
+static bool is_in_memory(const Mapper *mapper, const Allocation *allocation) {
+  bool is_on_device = target_is_device_space(mapper->module->backend.target, allocation->color);
+  if (mapper->memory_space == DEVICE_MEMORY_SPACE) return is_on_device;
+  return !is_on_device && allocation->color == mapper->memory_space;
+}
+
+/* NULL for what is not shown. */
+static const char *kind_of(const Mapper *mapper, const Allocation *allocation) {
+  if (!is_in_memory(mapper, allocation)) return NULL;
   switch (allocation->kind) {
     case ALLOCATION_CONSTANT: return "constants";
     case ALLOCATION_PARAMETER: return "parameters";
@@ -54,19 +65,20 @@ static const char *kind_of(const Module *module, const Allocation *allocation) {
 }
 
 static void stack(Mapper *mapper, const char *kind) {
-  uint32_t first = mapper->spaces.len;
+  uint32_t first = mapper->spaces.list.len;
   for (uint32_t i = 0; i < mapper->heap.assignment.allocations.len; i++) {
     const Allocation *allocation = &mapper->heap.assignment.allocations.data[i];
-    const char *own_kind = kind_of(mapper->module, allocation);
+    const char *own_kind = kind_of(mapper, allocation);
     if (!own_kind || strcmp(own_kind, kind) != 0) continue;
     int64_t color = strcmp(kind, "temporaries") == 0 ? allocation->color : 0;
     uint32_t space = first;
-    while (space < mapper->spaces.len && mapper->spaces.data[space].color != color)
+    while (space < mapper->spaces.list.len && mapper->spaces.list.data[space].color != color)
       space++;
-    if (space == mapper->spaces.len) {
-      *vec_push(mapper->out, &mapper->spaces) = (rh_memory_space){.kind = kind, .color = color};
+    if (space == mapper->spaces.list.len) {
+      *vec_push(mapper->out, &mapper->spaces.list) =
+          (rh_memory_space){.kind = kind, .color = color};
     }
-    int64_t *bytes = &mapper->spaces.data[space].bytes;
+    int64_t *bytes = &mapper->spaces.list.data[space].bytes;
     mapper->stacked[i] = (Stacked){space, *bytes};
     *bytes += allocation->bytes;
   }
@@ -76,26 +88,27 @@ static void stack(Mapper *mapper, const char *kind) {
  * twice. The room for them is part of the space, without a value in it. */
 static void widen(Mapper *mapper, const char *kind, int64_t bytes) {
   uint32_t space = 0;
-  while (space < mapper->spaces.len && strcmp(mapper->spaces.data[space].kind, kind) != 0)
+  while (space < mapper->spaces.list.len && strcmp(mapper->spaces.list.data[space].kind, kind) != 0)
     space++;
-  if (space == mapper->spaces.len) {
+  if (space == mapper->spaces.list.len) {
     if (bytes <= 0) return;
-    *vec_push(mapper->out, &mapper->spaces) = (rh_memory_space){.kind = kind};
+    *vec_push(mapper->out, &mapper->spaces.list) = (rh_memory_space){.kind = kind};
   }
-  if (bytes > mapper->spaces.data[space].bytes) mapper->spaces.data[space].bytes = bytes;
+  if (bytes > mapper->spaces.list.data[space].bytes) mapper->spaces.list.data[space].bytes = bytes;
 }
 
 static void stack_all(Mapper *mapper) {
   const MemoryProfile *profile = &mapper->profile;
+  bool is_device = mapper->memory_space == DEVICE_MEMORY_SPACE;
   uint32_t num_allocations = mapper->heap.assignment.allocations.len;
   mapper->stacked = arena_array(mapper->scratch, Stacked, num_allocations);
   for (uint32_t i = 0; i < num_allocations; i++)
     mapper->stacked[i] = (Stacked){.space = NO_ID};
   stack(mapper, "constants");
   stack(mapper, "parameters");
-  widen(mapper, "parameters", profile->parameter_bytes);
+  if (is_device) widen(mapper, "parameters", profile->parameter_bytes);
   stack(mapper, "outputs");
-  widen(mapper, "outputs", profile->output_bytes - profile->aliased_bytes);
+  if (is_device) widen(mapper, "outputs", profile->output_bytes - profile->aliased_bytes);
   stack(mapper, "temporaries");
 }
 
@@ -222,20 +235,59 @@ static rh_placed_value describe(const Mapper *mapper, Describer *describer, cons
 
 /* ---- the map ---- */
 
-static void fill_positions(const Mapper *mapper, rh_memory_map *map) {
+static int64_t *live_on_device(const Mapper *mapper, const rh_memory_map *map) {
   const BufferAssignment *assignment = &mapper->heap.assignment;
   LogicalTime num_times = mapper->heap.ranges.num_times;
-  rh_text *names = arena_array(mapper->out, rh_text, num_times);
   int64_t *live_bytes = arena_array(mapper->out, int64_t, num_times);
   int64_t held_bytes = assignment->temp_bytes - assignment->heap_bytes;
   for (size_t i = 0; i < map->num_spaces; i++) {
-    map->total_bytes += map->spaces[i]->bytes;
     if (strcmp(map->spaces[i]->kind, "temporaries") != 0) held_bytes += map->spaces[i]->bytes;
   }
+  for (LogicalTime time = 0; time < num_times; time++)
+    live_bytes[time] = held_bytes + assignment->heap_bytes_at[time];
+  return live_bytes;
+}
+
+static const rh_text *name_positions(const Mapper *mapper) {
+  LogicalTime num_times = mapper->heap.ranges.num_times;
+  rh_text *names = arena_array(mapper->out, rh_text, num_times);
   for (LogicalTime time = 0; time < num_times; time++) {
     Str name = inst_name(mapper->module, mapper->heap.ranges.flat[time]);
     names[time] = text_of_str(human_utf8(name, mapper->out));
-    live_bytes[time] = held_bytes + assignment->heap_bytes_at[time];
+  }
+  return names;
+}
+
+/* Fills in all but the positions and the frames. */
+static void fill_values(Mapper *mapper, Describer *describer, rh_memory_map *map) {
+  Arena *out = mapper->out;
+  mapper->spaces = (Spaces){0};
+  mapper->boxes = (Boxes){0};
+  stack_all(mapper);
+  for (ValueId value = 0; value < mapper->heap.values.flow.values.len; value++)
+    add_box(mapper, value);
+  take_apart(&mapper->boxes);
+  rh_placed_value *values = arena_array(out, rh_placed_value, mapper->boxes.list.len);
+  for (uint32_t i = 0; i < mapper->boxes.list.len; i++)
+    values[i] = describe(mapper, describer, &mapper->boxes.list.data[i]);
+  map->module = text_of_str(human_utf8(mapper->module->source->header.name, out));
+  map->spaces =
+      pointers_to(mapper->spaces.list.data, mapper->spaces.list.len, sizeof(rh_memory_space), out);
+  map->num_spaces = mapper->spaces.list.len;
+  map->values = pointers_to(values, mapper->boxes.list.len, sizeof *values, out);
+  map->num_values = mapper->boxes.list.len;
+  map->memory_space = mapper->memory_space;
+  const char *name = target_space_name(mapper->module->backend.target, mapper->memory_space);
+  map->memory_space_name = (rh_text){name, name ? strlen(name) : 0};
+  for (size_t i = 0; i < map->num_spaces; i++)
+    map->total_bytes += map->spaces[i]->bytes;
+}
+
+static void fill_positions(const Mapper *mapper, const rh_text *names, const int64_t *live_bytes,
+                           rh_memory_map *map) {
+  LogicalTime num_times = mapper->heap.ranges.num_times;
+  map->peak_position = -1;
+  for (LogicalTime time = 0; time < num_times; time++) {
     bool is_more = map->peak_position < 0 || live_bytes[time] > live_bytes[map->peak_position];
     if (is_more) map->peak_position = time;
   }
@@ -244,28 +296,36 @@ static void fill_positions(const Mapper *mapper, rh_memory_map *map) {
   map->live_bytes = live_bytes;
 }
 
+/* Makes the maps of all memories but the device's. */
+static void fill_others(Mapper *mapper, Describer *describer, rh_memory_map *map) {
+  SpaceUses uses = {0};
+  if (module_has_spaces(mapper->module))
+    uses = space_uses(mapper->module, &mapper->heap, mapper->out, mapper->scratch);
+  rh_memory_map *others = arena_zarray(mapper->out, rh_memory_map, uses.list.len);
+  for (uint32_t i = 0; i < uses.list.len; i++) {
+    mapper->memory_space = uses.list.data[i].space;
+    fill_values(mapper, describer, &others[i]);
+    fill_positions(mapper, map->instructions, uses.list.data[i].live_bytes, &others[i]);
+  }
+  map->others = pointers_to(others, uses.list.len, sizeof *others, mapper->out);
+  map->num_others = uses.list.len;
+  map->num_frames = describer->frames.list.len;
+  map->frames = frame_table_list(&describer->frames);
+  for (uint32_t i = 0; i < uses.list.len; i++) {
+    others[i].num_frames = map->num_frames;
+    others[i].frames = map->frames;
+  }
+}
+
 MemoryProfile memory_map_fill(const rh_module *handle, rh_memory_map *map, Arena *out, Arena *inner,
                               Arena *scratch) {
   const Module *module = handle->module;
   Mapper mapper = {.handle = handle, .module = module, .out = out, .scratch = inner};
   mapper.heap = heap_analysis_run(module, &handle->schedule, HEAP_OFFSETS, inner, scratch);
   mapper.profile = heap_profile(module, &mapper.heap, inner, scratch);
-  stack_all(&mapper);
-  for (ValueId value = 0; value < mapper.heap.values.flow.values.len; value++)
-    add_box(&mapper, value);
-  take_apart(&mapper.boxes);
   Describer describer = describer_new(module, &mapper.heap.values, out, inner);
-  rh_placed_value *values = arena_array(out, rh_placed_value, mapper.boxes.list.len);
-  for (uint32_t i = 0; i < mapper.boxes.list.len; i++)
-    values[i] = describe(&mapper, &describer, &mapper.boxes.list.data[i]);
-  map->module = text_of_str(human_utf8(module->source->header.name, out));
-  map->spaces = pointers_to(mapper.spaces.data, mapper.spaces.len, sizeof(rh_memory_space), out);
-  map->num_spaces = mapper.spaces.len;
-  map->values = pointers_to(values, mapper.boxes.list.len, sizeof *values, out);
-  map->num_values = mapper.boxes.list.len;
-  map->num_frames = describer.frames.list.len;
-  map->frames = frame_table_list(&describer.frames);
-  map->peak_position = -1;
-  fill_positions(&mapper, map);
+  fill_values(&mapper, &describer, map);
+  fill_positions(&mapper, name_positions(&mapper), live_on_device(&mapper, map), map);
+  fill_others(&mapper, &describer, map);
   return mapper.profile;
 }

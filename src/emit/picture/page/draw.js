@@ -448,7 +448,8 @@ function drawSpaces(context, panel, state, plot, scale) {
 }
 
 function drawAxes(context, panel, state, plot, scale) {
-  const { view, theme } = state;
+  const { theme } = state;
+  const { view } = panel;
   const bottom = plot.top + plot.height;
   context.font = `11px ${FONT}`;
   context.fillStyle = theme.dim;
@@ -568,22 +569,22 @@ function drawPanel(panel, state) {
   const { canvas, plot } = panel;
   const ratio = window.devicePixelRatio || 1;
   const context = canvas.getContext("2d");
-  const scale = makeScale(state.view, plot);
+  const scale = makeScale(panel.view, plot);
   panel.scale = scale;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = state.theme.paper;
   context.fillRect(0, 0, canvas.width, canvas.height);
   const isStack = state.layout === "stack";
   panel.numDrawn = isStack ? drawStack(panel, state, plot, ratio)
-    : drawBoxes(panel, state.view, plot, ratio, state.theme);
+    : drawBoxes(panel, panel.view, plot, ratio, state.theme);
   context.putImageData(panel.image, Math.round(plot.left * ratio), Math.round(plot.top * ratio));
   context.save();
   context.beginPath();
   context.rect(plot.left, plot.top, plot.width, plot.height);
   context.clip();
   panel.labels = placeLimits(context, panel, state, plot, scale);
-  if (!isStack) drawNames(context, panel, state.view, plot, scale);
-  drawLive(context, panel, state.view, plot, scale, state.theme);
+  if (!isStack) drawNames(context, panel, panel.view, plot, scale);
+  drawLive(context, panel, panel.view, plot, scale, state.theme);
   drawLimits(context, panel, state, plot, scale);
   drawPointer(context, panel, state, plot, scale);
   if (!isStack) drawSelection(context, panel, state, scale);

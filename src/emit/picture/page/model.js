@@ -36,6 +36,8 @@ function makePanel(raw, texts, index) {
     index,
     count,
     title: raw.title,
+    side: raw.side,
+    row: raw.row, /* 0 = the device's memory; a further one has a track below it */
     module: raw.module,
     numPositions: raw.num_positions,
     peakPosition: raw.peak_position,

@@ -40,7 +40,8 @@ function fullestPosition(panel, from, to) {
 }
 
 function drawStack(panel, state, plot, ratio) {
-  const { view, theme } = state;
+  const { theme } = state;
+  const { view } = panel;
   const { width, height } = makeImage(panel, plot, ratio);
   const pixels = panel.pixels;
   const paper = rgbOf(theme.paper);

@@ -25,10 +25,11 @@ function loadData() {
 
 const started = performance.now();
 const data = loadData();
+const mains = data.panels.filter((panel) => panel.row === 0); /* of the device's memory */
 const state = {
   data,
   panels: data.panels,
-  view: makeView(data.panels),
+  view: makeView(mains),
   theme: readTheme(),
   groups: [],
   kind: data.color_by,
@@ -40,6 +41,11 @@ const state = {
   match: null,
   listed: 0, /* the panel of the list of what lives at the peak */
 };
+
+for (const panel of state.panels) {
+  panel.view = panel.row === 0 ? state.view
+    : makeTrackView(state.view, state.panels.filter(({ row }) => row === panel.row));
+}
 
 /* ---- drawing when there is something new ---- */
 
@@ -87,7 +93,7 @@ function showAll() {
 }
 
 function showTemporaries() {
-  const range = temporariesOf(state.panels);
+  const range = temporariesOf(mains);
   if (range) flyTo(0, state.view.width, range[0], range[0] + (range[1] - range[0]) * 1.09);
 }
 
@@ -102,7 +108,9 @@ function showPeak() {
 function showValue(panel, i) {
   const margin = Math.max(2, 0.6 * (panel.end[i] - panel.begin[i]));
   const above = Math.max(8 * panel.bytes[i], state.view.height / 40);
-  flyTo(panel.begin[i] - margin, panel.end[i] + margin, panel.bottom[i] - above, panel.bottom[i] + above);
+  const { y0, y1 } = state.view;
+  const [low, high] = panel.row ? [y0, y1] : [panel.bottom[i] - above, panel.bottom[i] + above];
+  flyTo(panel.begin[i] - margin, panel.end[i] + margin, low, high);
 }
 
 /* ---- head and legend ---- */
@@ -112,7 +120,7 @@ function strong(text) {
 }
 
 function fillHead() {
-  const [before, after] = state.panels;
+  const [before, after] = mains;
   byId("title").textContent = before.module || "module";
   document.title = `${before.module || "module"} \u2013 memory`;
   const figures = byId("figures");
@@ -337,7 +345,7 @@ function select(panel, index, moves) {
 }
 
 function isInView(panel, i) {
-  const { view } = state;
+  const { view } = panel;
   return panel.begin[i] >= view.x0 && panel.begin[i] < view.x1 && panel.bottom[i] >= view.y0 &&
     panel.bottom[i] + panel.bytes[i] <= view.y1 &&
     (panel.end[i] - panel.begin[i]) * panel.plot.width > 3 * (view.x1 - view.x0);
@@ -367,11 +375,17 @@ function listRow(panel, i) {
   return element("li", {}, button);
 }
 
-/* Where two modules are shown, one of them is chosen. */
+/* What a panel shows: the module, the memory or both. */
+function sideOf(panel) {
+  if (panel.row === 0) return panel.title || (mains.length > 1 ? plural(panel.index + 1, "module") : "memory");
+  return mains.length > 1 && mains[panel.side].title ? `${mains[panel.side].title}: ${panel.title}` : panel.title;
+}
+
+/* Where several modules or memories are shown, one of them is chosen. */
 function listSides(shown) {
   if (state.panels.length < 2) return null;
   const buttons = state.panels.map((panel) => {
-    const button = element("button", { type: "button" }, panel.title || plural(panel.index + 1, "module"));
+    const button = element("button", { type: "button" }, sideOf(panel));
     button.setAttribute("aria-pressed", String(panel === shown));
     button.addEventListener("click", () => {
       state.listed = panel.index;
@@ -532,7 +546,8 @@ function listenToGestures(panel) {
       last = transform;
       cancelAnimationFrame(flight);
       const { plot } = panel;
-      const onlyX = k !== 1 && sourceEvent?.shiftKey;
+      const isTrack = panel.row > 0; /* its bytes are always seen whole */
+      const onlyX = isTrack || (k !== 1 && sourceEvent?.shiftKey);
       const onlyY = k !== 1 && sourceEvent?.altKey;
       moveView(state.view, plot, onlyY ? 1 : k, onlyY ? 0 : bx + plot.left * (k - 1),
                onlyX ? 1 : k, onlyX ? 0 : by + plot.top * (k - 1));
@@ -667,7 +682,8 @@ function fitAll() {
 
 function buildPanels() {
   const main = byId("panels");
-  main.classList.toggle("pair", state.panels.length > 1);
+  main.classList.toggle("pair", mains.length > 1);
+  main.classList.toggle("tracks", state.panels.length > mains.length);
   for (const panel of state.panels) {
     const label = `Memory of ${panel.module}: ${plural(panel.count, "value")}, peak ${formatBytes(panel.totalBytes)}`;
     panel.canvas = element("canvas", { tabIndex: 0 });
@@ -676,7 +692,8 @@ function buildPanels() {
     const figures = ` ${plural(panel.count, "value")}, ${plural(panel.numPositions, "position")}`;
     const title = panel.title
       ? element("h2", {}, panel.title, element("span", {}, figures)) : null;
-    main.append(element("section", { className: "panel" }, ...[title].filter(Boolean),
+    const place = { className: panel.row ? "panel track" : "panel", style: `grid-area:${panel.row + 1}/${panel.side + 1}` };
+    main.append(element("section", place, ...[title].filter(Boolean),
                         element("div", { className: "canvas" }, panel.canvas)));
     listenToGestures(panel);
   }
@@ -717,7 +734,7 @@ byId("layout").value = "boxes";
 state.groups = groupValues(data, state.kind, data.depth);
 paintValues(state);
 fillLegend();
-showList(innerWidth >= 1200 * state.panels.length);
+showList(innerWidth >= 1200 * mains.length);
 fitAll();
 listen();
 timing.loadMs = performance.now() - started;

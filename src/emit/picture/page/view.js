@@ -1,5 +1,5 @@
-/* Which part of the schedule and of the memory is seen: one for all panels, so that they stay in one
- * scale. */
+/* Which part of the schedule and of the memory is seen: one for all panels of the device's memory, so
+ * that they stay in one scale. */
 
 const MARGIN = { left: 76, right: 158, top: 10, bottom: 44 };
 const LEAST_POSITIONS = 4;
@@ -11,6 +11,12 @@ function makeView(panels) {
   const limits = panels.map((panel) => panel.limit).filter((limit) => limit > most && limit < 2 * most);
   const height = Math.max(most, ...limits) * 1.09;
   return { width, height, x0: 0, x1: width, y0: 0, y1: height };
+}
+
+/* A further memory is seen whole, in a scale of its own, for the same part of the schedule. */
+function makeTrackView(view, panels) {
+  const height = Math.max(1, ...panels.map((panel) => panel.totalBytes)) * 1.09;
+  return { get x0() { return view.x0; }, get x1() { return view.x1; }, y0: 0, y1: height };
 }
 
 function clampSpan(low, high, least, size) {

@@ -1,0 +1,1 @@
+report tracks.hlo --target=tpu

@@ -1,0 +1,1 @@
+report tracks.hlo --target=tpu --quiet --svg=a.svg --perfetto=a.json

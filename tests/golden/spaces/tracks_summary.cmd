@@ -1,0 +1,1 @@
+tracks.hlo --target=tpu --device=tpu-v5e --mem-limit=min
