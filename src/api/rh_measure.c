@@ -37,6 +37,7 @@ static Legality legality_of(const rh_module *module, const rh_remat_options *opt
                             Arena *scratch) {
   Legality legality = {.module = module->module,
                        .effects = side_effects_build(module->module, arena, scratch),
+                       .placed = placed_build(module->module, arena, scratch),
                        .allow_collectives = options && options->remat_collectives,
                        .small_node_bytes = options ? options->small_node_bytes : 0};
   const RematAlgorithm *algorithm = options ? remat_algorithm_find(options->algorithm) : NULL;

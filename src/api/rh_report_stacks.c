@@ -52,7 +52,7 @@ static void add_loop(Maker *maker, rh_stacks *stacks, const rh_stack **list, uin
 
 static rh_stack *new_stack(const Maker *maker, uint32_t element, ShapeId shape, InstId place) {
   SourcePlace source = human_source_place(maker->module, place, maker->out);
-  int64_t bytes = shape_get(&maker->module->shapes, shape)->bytes;
+  int64_t bytes = target_sizes.of_part(maker->module, shape);
   rh_stack *stack = arena_alloc(maker->out, sizeof *stack);
   *stack = (rh_stack){.element = element,
                       .shape = text_of_shape(maker, shape),

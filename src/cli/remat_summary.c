@@ -492,10 +492,23 @@ static void print_blocking(const RematRun *job, FILE *out) {
   }
 }
 
+/* The stage of XLA:TPU at which there is most to gain. */
+static void print_stage(const RematRun *job, FILE *out) {
+  if (!spaces_are_assigned(&job->spaces_before)) return;
+  fputs(
+      "  XLA:TPU has placed values in VMEM here, so that all that is or reads one keeps its order "
+      "and is not\n"
+      "  recomputed: a TPU module is rematerialized at the hook, before that, and the dump like it "
+      "is the one\n"
+      "  of after_optimizations_before_buffer_assignment\n",
+      out);
+}
+
 void job_print_summary(const RematRun *job, FILE *out) {
   print_head(job, out);
   print_table(job, out);
   print_bound(job, out);
+  print_stage(job, out);
   print_verdict(job, out);
   print_hardly(job, out);
   print_ways(job, out);

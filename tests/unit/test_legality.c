@@ -212,6 +212,45 @@ START_TEST(readers_of_clones_match_table) {
 }
 END_TEST
 
+/* What XLA:TPU has placed in VMEM is not computed again, nor is what reads it, nor a loop in which
+ * there is some of it. On other targets S(1) is no other memory. */
+START_TEST(placed_instructions_are_kept) {
+  static const struct {
+    const char *name;
+    KeepReason reason;
+  } placed_rows[] = {{"a", KEEP_NONE},
+                     {"v", KEEP_MEMORY_SPACE},
+                     {"x", KEEP_MEMORY_SPACE},
+                     {"w", KEEP_MEMORY_SPACE},
+                     {"z", KEEP_NONE}};
+  for (int is_tpu = 0; is_tpu < 2; is_tpu++) {
+    Fixture fixture = fixture_parse(
+        "HloModule m, is_scheduled=true\n"
+        "body { b = (f32[4]) parameter(0)\n e = f32[4] get-tuple-element(b), index=0\n"
+        "n = f32[4]{0:S(1)} negate(e)\n o = f32[4] abs(n)\n ROOT u = (f32[4]) tuple(o) }\n"
+        "cond { c = (f32[4]) parameter(0)\n ROOT k = pred[] constant(false) }\n"
+        "ENTRY e { p = f32[4] parameter(0)\n a = f32[4] abs(p)\n v = f32[4]{0:S(1)} negate(a)\n"
+        "x = f32[4] sine(v)\n t = (f32[4]) tuple(x)\n w = (f32[4]) while(t), condition=cond, "
+        "body=body\n y = f32[4] get-tuple-element(w), index=0\n z = f32[4] cosine(y)\n"
+        "ROOT r = f32[4] add(z, x) }\n");
+    Module *module = fixture.module;
+    module->backend.target = target_find(is_tpu ? "tpu" : "gpu");
+    Legality legality = {.module = module,
+                         .effects = side_effects_build(module, fixture.out, fixture.scratch),
+                         .placed = placed_build(module, fixture.out, fixture.scratch)};
+    for (size_t i = 0; i < sizeof placed_rows / sizeof *placed_rows; i++) {
+      InstId id = find_inst(module, placed_rows[i].name);
+      KeepReason reason = repeat_verdict(&legality, id, fixture.scratch);
+      ck_assert_msg(reason == (is_tpu ? placed_rows[i].reason : KEEP_NONE), "%s: %s",
+                    placed_rows[i].name, keep_reason_name(reason));
+      ck_assert(inst_is_placed(module, &legality.placed, id) ==
+                (is_tpu && placed_rows[i].reason != KEEP_NONE));
+    }
+    fixture_free(&fixture);
+  }
+}
+END_TEST
+
 /* By InstId: the instructions that have run, and those that are cloned as well. */
 typedef struct Around {
   bool has_run[16], is_cloned[16];
@@ -302,6 +341,7 @@ int main(void) {
   tcase_add_loop_test(tc, verdict_matches_table, 0, sizeof rows / sizeof *rows);
   tcase_add_test(tc, clones_are_judged_like_originals);
   tcase_add_loop_test(tc, readers_of_clones_match_table, 0, sizeof clone_rows / sizeof *clone_rows);
+  tcase_add_test(tc, placed_instructions_are_kept);
   tcase_add_test(tc, a_place_after_the_overwriter_is_none);
   tcase_add_loop_test(tc, uses_match_table, 0, sizeof uses_rows / sizeof *uses_rows);
   tcase_add_test(tc, reasons_have_names);

@@ -216,22 +216,25 @@ END_TEST
 static const struct {
   const char *shape;
   int64_t bytes;
+  const char *target;
 } sizes[] = {
-    {"f32[4]", 16},
-    {"()", 0},
-    {"token[]", 0},
-    {"(f32[4], token[])", 32},
-    {"(f32[4], (s8[3], f64[2], ()))", 16 + 16 + 24 + 3 + 16 + 0},
-    {"((((pred[]))))", 8 + 8 + 8 + 8 + 1},
+    {"(f32[8,128]{1,0:T(8,128)S(1)}, f32[1,128]{1,0:T(8,128)}, u32[]{:S(2)})", 512 + 4096, "tpu"},
+    {"(f32[4]{0:S(5)}, f32[4]{0:S(1)})", 16 + 16, "gpu"},
+    {"f32[4]", 16, NULL},
+    {"()", 0, NULL},
+    {"token[]", 0, NULL},
+    {"(f32[4], token[])", 32, NULL},
+    {"(f32[4], (s8[3], f64[2], ()))", 16 + 16 + 24 + 3 + 16 + 0, NULL},
+    {"((((pred[]))))", 8 + 8 + 8 + 8 + 1, NULL},
 };
 
-START_TEST(total_bytes_match_table) {
+START_TEST(device_bytes_match_table) {
   Arena *arena = arena_new(NULL);
   Fixture fixture =
       fixture_parse_body("", arena_printf(arena, "ROOT p = %s parameter(0)\n", sizes[_i].shape));
-  ShapeId shape = inst_get(fixture.module, find_inst(fixture.module, "p"))->shape;
-  ck_assert_msg(shape_total_bytes(&fixture.module->shapes, shape) == sizes[_i].bytes, "%s",
-                sizes[_i].shape);
+  if (sizes[_i].target) fixture.module->backend.target = target_find(sizes[_i].target);
+  InstId p = find_inst(fixture.module, "p");
+  ck_assert_msg(result_device_bytes(fixture.module, p) == sizes[_i].bytes, "%s", sizes[_i].shape);
   fixture_free(&fixture);
   arena_free(arena);
 }
@@ -260,7 +263,7 @@ int main(void) {
   TCase *tc = tcase_create("remat_memory");
   tcase_add_loop_test(tc, bytes_match_table, 0, sizeof rows / sizeof *rows);
   tcase_add_loop_test(tc, intervals_match_table, 0, sizeof interval_rows / sizeof *interval_rows);
-  tcase_add_loop_test(tc, total_bytes_match_table, 0, sizeof sizes / sizeof *sizes);
+  tcase_add_loop_test(tc, device_bytes_match_table, 0, sizeof sizes / sizeof *sizes);
   tcase_add_test(tc, the_schedule_counts);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -3,8 +3,8 @@
 #include "analysis/memory/memory_model.h"
 #include "ir/bytes.h"
 
-int64_t shape_total_bytes(const ShapeTable *shapes, ShapeId id) {
-  return shape_get(shapes, id)->total_bytes;
+int64_t result_device_bytes(const Module *module, InstId id) {
+  return target_sizes.of_all(module, inst_get(module, id)->shape);
 }
 
 const ShapeSizes *remat_sizes(const Module *module) {

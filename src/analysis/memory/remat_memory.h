@@ -60,7 +60,8 @@ const ShapeSizes *remat_sizes(const Module *module);
 /* Memory that an instruction's callees need while it runs. */
 int64_t remat_callee_bytes(const Module *module, const CompMemory *of, InstId id);
 
-/* Bytes of all parts of a shape, tables of pointers included. */
-int64_t shape_total_bytes(const ShapeTable *shapes, ShapeId shape);
+/* The bytes that the result of an instruction takes of the device's memory, tables of pointers
+ * included. */
+int64_t result_device_bytes(const Module *module, InstId id);
 
 #endif

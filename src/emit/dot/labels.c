@@ -220,7 +220,7 @@ char *dot_node_label(const DotPicture *picture, RematMarks marks, InstId id, Are
   text_put(&text, " ");
   put_shape(&text, module, inst->shape);
   text_put(&text, "<BR/>");
-  dot_put_size(&text, shape_total_bytes(&module->shapes, inst->shape));
+  dot_put_size(&text, result_device_bytes(module, id));
   text_put(&text, " \xC2\xB7 #"); /* · */
   text_put_int(&text, picture->position[id]);
   if (picture->num_left_out[id]) {

@@ -173,7 +173,7 @@ static DotBox *box_of(Tree *tree, uint32_t id, int side) {
 
 static void add_to_box(const DotPicture *picture, DotBox *box, InstId id) {
   SchedPos pos = picture->position[id];
-  int64_t bytes = shape_total_bytes(&picture->module->shapes, inst_get(picture->module, id)->shape);
+  int64_t bytes = result_device_bytes(picture->module, id);
   box->num_insts++;
   box->live_bytes += picture->live_bytes[id];
   if (bytes > box->largest_bytes) box->largest_bytes = bytes;

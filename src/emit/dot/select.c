@@ -279,7 +279,7 @@ static int by_bytes(const void *pa, const void *pb) {
 }
 
 static int64_t result_bytes(const DotPicture *picture, InstId id) {
-  return shape_total_bytes(&picture->module->shapes, inst_get(picture->module, id)->shape);
+  return result_device_bytes(picture->module, id);
 }
 
 static void want(Selection *selection, WantedList *wanted, InstId id, int64_t bytes) {

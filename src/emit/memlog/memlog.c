@@ -9,7 +9,7 @@
 static int64_t result_bytes(const Memlog *log, InstId id) {
   ShapeId shape = inst_get(log->module, id)->shape;
   if (log->shape_bytes[shape] < 0) {
-    log->shape_bytes[shape] = shape_total_bytes(&log->module->shapes, shape);
+    log->shape_bytes[shape] = result_device_bytes(log->module, id);
   }
   return log->shape_bytes[shape];
 }

@@ -50,7 +50,7 @@ static void add_outputs(Builder *builder) {
   arena_free(inner);
   for (uint32_t part = 0; part < num_parts; part++) {
     const LogicalBuffer *made = &points_to.buffers.data[points_to_part(&points_to, root, part)];
-    int64_t bytes = shape_get(&module->shapes, parts[part])->bytes;
+    int64_t bytes = remat_sizes(module)->of_part(module, parts[part]);
     if (bytes <= 0) continue;
     *vec_push(builder->scratch, &builder->buffers) = (LiveBuffer){
         .inst = made->inst, .part = made->part, .bytes = bytes, .first = made->inst, .last = NO_ID};

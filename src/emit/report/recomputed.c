@@ -2,6 +2,7 @@
  * report are, so that the same functions sum them up. */
 #include "emit/report/recomputed.h"
 
+#include "analysis/memory/remat_memory.h"
 #include "emit/report/describe.h"
 #include "emit/report/report.h"
 #include "ir/handle.h"
@@ -10,7 +11,7 @@
 /* The bytes of the result once for each run, limited so that no sum overflows. */
 static int64_t bytes_of(const Module *module, InstId id, double runs) {
   int64_t most = INT64_MAX / ((int64_t)module->insts.len + 1);
-  int64_t bytes = plain_sizes.of_all(module, inst_get(module, id)->shape);
+  int64_t bytes = result_device_bytes(module, id);
   if (bytes < 0 || bytes > most) return most;
   if (runs <= 1) return bytes;
   return (double)bytes * runs < (double)most ? (int64_t)((double)bytes * runs) : most;

@@ -107,8 +107,7 @@ void mark_articulation_points(const Module *module, Sequence sequence, uint32_t 
                    .is_point = is_point,
                    .scratch = scratch};
   for (SchedPos pos = 0; pos < len; pos++) {
-    ShapeId shape = inst_get(module, sequence.ids[pos])->shape;
-    search.is_large[pos] = shape_total_bytes(&module->shapes, shape) > min_bytes;
+    search.is_large[pos] = result_device_bytes(module, sequence.ids[pos]) > min_bytes;
   }
   uint32_t clock = 0;
   for (SchedPos pos = 0; pos < len; pos++) {

@@ -61,7 +61,7 @@ static int64_t computed_bytes(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
   bool forwards =
       opcode_has(opcode, OPF_FREE) || opcode == OPCODE_OPT_BARRIER || opcode == OPCODE_DOMAIN;
-  return forwards ? 0 : shape_total_bytes(&module->shapes, inst_get(module, id)->shape);
+  return forwards ? 0 : result_device_bytes(module, id);
 }
 
 /* A value that waits for readers. */

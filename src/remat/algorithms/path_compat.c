@@ -368,7 +368,7 @@ static int64_t undo(PathCompat *compat, const Clones *clones, InstId point) {
   }
   if (!has_users) return 0;
   compat->is_exact = false;
-  return is_known ? shape_total_bytes(&module->shapes, inst_get(module, point)->shape) : INT64_MAX;
+  return is_known ? result_device_bytes(module, point) : INT64_MAX;
 }
 
 /* Undoes points. Dead clones count until the exact peak is needed. The exact peak is only

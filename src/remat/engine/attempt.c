@@ -50,6 +50,7 @@ static Legality legality_of(const Attempt *attempt, const Problem *problem, cons
   bool allows_collectives = plan && plan->allow_collectives;
   return (Legality){.module = module,
                     .effects = side_effects_build(module, attempt->arena, problem->scratch),
+                    .placed = placed_build(module, attempt->arena, problem->scratch),
                     .allow_collectives = options->remat_collectives || allows_collectives,
                     .small_node_bytes = plan ? 0 : small_node_bytes(attempt, options),
                     .is_kept = findings->is_kept,

@@ -29,7 +29,8 @@ typedef struct Attempt {
   uint32_t num_moved;      /* instructions that run at another place */
   uint32_t num_moves_lost; /* those of them that XLA is free to move back */
   uint32_t num_compressed, num_narrowed, num_offloaded; /* values that are kept in another form */
-  /* it reads overwritten memory, and keeping more instructions does not prevent it */
+  /* it reads overwritten memory, and keeping more instructions does not prevent it; or another
+     memory than the device's would have to hold more */
   bool is_unsafe;
   /* protection has changed the structure; reached_goal was computed before that */
   bool is_restructured;

@@ -40,6 +40,13 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
   if (problem->steps) variant_keep_marks(problem->input, result, attempt->arena);
   if (handle_check(result, problem->diags) != RH_OK)
     return fail(problem, "the rewritten module contradicts itself");
+  if (!problem_keeps_spaces(problem, result)) {
+    if (problem->plan) return fail(problem, "VMEM or the like would have to hold more");
+    rh_module_free(attempt->result);
+    attempt->result = NULL;
+    attempt->is_unsafe = true;
+    return RH_OK;
+  }
   /* Where there is no goal to look back at, the text is all that counts from here on. */
   if (attempt->guide.peak_limit_bytes == INT64_MAX && !attempt->plan) attempt_free_work(attempt);
   rh_memory after =

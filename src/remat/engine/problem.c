@@ -1,6 +1,7 @@
 #include "remat/engine/problem.h"
 
 #include "analysis/flow/copy_stage.h"
+#include "analysis/flow/placed.h"
 #include "remat/legality/steering.h"
 #include "remat/protect/protect.h"
 
@@ -15,6 +16,33 @@ rh_memory problem_measure(const Problem *problem, const MemoryModel *model, cons
 
 int64_t problem_counted_bytes(const Problem *problem, const rh_memory *memory) {
   return memory_counted_bytes(memory, problem->options->limit_counts);
+}
+
+static SpaceUses spaces_of(const rh_module *handle, Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  HeapAnalysis heap =
+      heap_analysis_run(handle->module, &handle->schedule, HEAP_SIZES, arena, scratch);
+  SpaceUses uses = space_uses(handle->module, &heap, out, scratch);
+  arena_free(arena);
+  return uses;
+}
+
+bool problem_keeps_spaces(const Problem *problem, const rh_module *result) {
+  if (problem->spaces.list.len == 0) return true;
+  Arena *arena = arena_new(arena_options(problem->scratch));
+  SpaceUses uses = spaces_of(result, arena, problem->scratch);
+  bool is_more = false;
+  for (uint32_t i = 0; i < uses.list.len; i++) {
+    const SpaceUse *use = &uses.list.data[i];
+    int64_t before_bytes = 0;
+    for (uint32_t k = 0; k < problem->spaces.list.len; k++) {
+      if (problem->spaces.list.data[k].space == use->space)
+        before_bytes = problem->spaces.list.data[k].peak_bytes;
+    }
+    is_more |= use->space != HOST_MEMORY_SPACE && use->peak_bytes > before_bytes;
+  }
+  arena_free(arena);
+  return !is_more;
 }
 
 static rh_status prepare(Problem *problem, Findings *findings, const RematRequest *request,
@@ -35,6 +63,8 @@ static rh_status prepare(Problem *problem, Findings *findings, const RematReques
   *findings = (Findings){.is_kept = arena_zarray(arena, bool, module->insts.len),
                          .is_refused = arena_zarray(arena, bool, module->insts.len)};
   problem->has_copies = copies_are_inserted(module);
+  if (module_is_placed(request->module->module))
+    problem->spaces = spaces_of(request->module, arena, scratch);
   if (problem->has_copies)
     problem->known_reads = known_reads_of_input(module, schedule, arena, scratch);
   if (problem_is_limited(problem))

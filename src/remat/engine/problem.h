@@ -2,6 +2,7 @@
 #ifndef REMAT_HLO_REMAT_ENGINE_PROBLEM_H
 #define REMAT_HLO_REMAT_ENGINE_PROBLEM_H
 
+#include "analysis/memory/space_use.h"
 #include "remat/engine/engine.h"
 #include "remat/legality/safe_reads.h"
 #include "remat/plan/plan.h"
@@ -21,6 +22,7 @@ typedef struct Problem {
   KnownReads known_reads; /* of the input; only found if `has_copies` */
   /* of the input, under the model that judges the result; only with a budget */
   rh_memory before;
+  SpaceUses spaces;   /* of `original`, if XLA:TPU has placed values in VMEM */
   rh_protect protect; /* resolved: not auto */
   Collection collection;
   RematParameters parameters;
@@ -49,6 +51,10 @@ void problem_free(Problem *problem);
  * `variant` and `steps` must live longer. */
 rh_status problem_prepare_variant(Problem *of_variant, Findings *findings, const Problem *problem,
                                   const rh_module *variant, const ScanSteps *steps);
+
+/* Whether no memory but the device's and the host's has to hold more at once in `result` than in
+ * the module of the request: it would not fit any more. */
+bool problem_keeps_spaces(const Problem *problem, const rh_module *result);
 
 static inline bool problem_is_limited(const Problem *problem) {
   return problem->options->limit_bytes != INT64_MAX;

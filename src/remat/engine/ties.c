@@ -35,6 +35,7 @@ void ties_count(const Problem *problem, rh_remat_result *info) {
   CostTable costs = cost_analyze(module, arena, scratch);
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, arena, scratch),
+                       .placed = placed_build(module, arena, scratch),
                        .is_kept = arena_zarray(arena, bool, module->insts.len),
                        .num_kept = module->insts.len};
   Schedule schedule = schedule_copy(&problem->input->schedule, module, arena);

@@ -176,6 +176,7 @@ void time_bound_find(const Problem *problem, Findings *findings, const rh_module
   CostTable costs = cost_analyze(module, arena, scratch);
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, arena, scratch),
+                       .placed = placed_build(module, arena, scratch),
                        .allow_collectives = problem->options->remat_collectives || problem->plan,
                        .small_node_bytes = problem->plan ? 0 : problem->options->small_node_bytes,
                        .is_kept = arena_zarray(arena, bool, module->insts.len),

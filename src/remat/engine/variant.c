@@ -34,6 +34,7 @@ void variant_analyze(const Problem *problem, const rh_module *handle, ScanModule
   Legality *legality = arena_alloc(out, sizeof *legality);
   *legality = (Legality){.module = module,
                          .effects = side_effects_build(module, out, scratch),
+                         .placed = placed_build(module, out, scratch),
                          .allow_collectives = options->remat_collectives ||
                                               (problem->plan && problem->plan->allow_collectives),
                          .is_kept = arena_zarray(out, bool, module->insts.len),

@@ -69,6 +69,9 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
     case OPCODE_WHILE: return KEEP_CONTROL_FLOW;
     default: break;
   }
+  /* VMEM and the like are full: a clone would put more into them, or hold what it reads there for
+   * longer. */
+  if (inst_reaches_other_memory(module, id)) return KEEP_MEMORY_SPACE;
   return common_reason(legality, id);
 }
 
@@ -97,36 +100,16 @@ static bool runs_collective(const Module *module, InstId id, Arena *scratch) {
 KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch) {
   KeepReason reason = recompute_verdict(legality, id);
   if (reason != KEEP_CONTROL_FLOW) return reason;
+  if (inst_is_placed(legality->module, &legality->placed, id)) return KEEP_MEMORY_SPACE;
   reason = common_reason(legality, id);
   bool has_collective = reason == KEEP_NONE && runs_collective(legality->module, id, scratch);
   return has_collective ? KEEP_INNER_COLLECTIVE : reason;
-}
-
-static bool is_placed_elsewhere(const Module *module, InstId id) {
-  ShapeId shape = inst_get(module, id)->shape;
-  for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
-    const Shape *of_part = shape_get(&module->shapes, shape_part(&module->shapes, shape, part));
-    if (target_memory_space(module->backend.target, of_part) != DEVICE_MEMORY_SPACE) return true;
-  }
-  return false;
-}
-
-/* After memory-space assignment, VMEM and the like are full: a clone would put more into them, or
- * hold what it reads there for longer. */
-static bool touches_other_space(const Module *module, InstId id) {
-  if (!module->backend.target->has_spaces) return false;
-  if (is_placed_elsewhere(module, id)) return true;
-  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-    if (is_placed_elsewhere(module, inst_operand(module, id, i))) return true;
-  }
-  return false;
 }
 
 KeepReason clone_verdict(const Legality *legality, InstId id) {
   const Module *module = legality->module;
   KeepReason reason = recompute_verdict(legality, id);
   if (reason != KEEP_NONE) return reason;
-  if (touches_other_space(module, id)) return KEEP_MEMORY_SPACE;
   if (inst_has_control(module, id)) return KEEP_CONTROL_DEPENDENCY;
   bool is_pass_through = opcode_has((Opcode)inst_get(module, id)->opcode, OPF_PASS_THROUGH);
   return is_pass_through || inst_keeps_operand_memory(module, id) ? KEEP_INDIRECT_USE : KEEP_NONE;

@@ -16,6 +16,7 @@
 
 #include "analysis/memory/overwrites.h"
 #include "analysis/memory/tracker.h"
+#include "analysis/flow/placed.h"
 #include "analysis/flow/side_effect.h"
 #include "ir/module.h"
 
@@ -31,6 +32,7 @@ const char *keep_reason_sentence(KeepReason reason);
 typedef struct Legality {
   const Module *module;
   SideEffects effects;
+  Placed placed; /* by the compiler in other memories */
   bool allow_collectives;
   int64_t small_node_bytes; /* results of at most this many bytes are kept; 0 = no limit */
   const bool *is_kept; /* by InstId, for the first `num_kept`: see remat/legality/safe_reads.h */
@@ -46,13 +48,14 @@ typedef struct Legality {
 
 /* The reason against a clone of `id` that holds for every schedule; KEEP_NONE if there is none. The
  * rules are those of IsRematerializable (xla/hlo/transforms/simplifiers/hlo_rematerialization.cc),
- * except that asynchronous operations are kept, because a second start needs a second done.
+ * except that asynchronous operations are kept, because a second start needs a second done, and so
+ * is what is, or reads, a value in VMEM or another memory of XLA:TPU.
  * KEEP_NEVER is returned only if no other reason holds. */
 KeepReason recompute_verdict(const Legality *legality, InstId id);
 
-/* As recompute_verdict, but a call, a conditional or a loop may also be repeated, with copies of its
- * own of all computations that it calls, if neither side effects nor collectives run in it: copies
- * of collectives would need new channels. O(instructions that it runs). */
+/* As recompute_verdict, but a call, a conditional or a loop may also be repeated, with copies of
+ * its own of all computations that it calls, if neither side effects nor collectives run in it:
+ * copies of collectives would need new channels. O(instructions that it runs). */
 KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch);
 
 /* As recompute_verdict, but also whether users of `id` can be redirected to a clone of it. Control
@@ -107,9 +110,10 @@ static inline ValueUses uses_of_tracked(const TrackedBuffer *buffer) {
                      .by_alias = buffer->has_indirect_uses ? KEEP_INDIRECT_USE : KEEP_NONE};
 }
 
-/* Whether the value may be kept in a compressed form instead. */
+/* Whether the value may be kept in a compressed form instead, or in the host's memory. A value in
+ * VMEM takes nothing of what that would free. */
 static inline bool compress_is_legal(KeepReason verdict) {
-  return verdict == KEEP_NONE || verdict == KEEP_NEVER;
+  return verdict == KEEP_NONE || verdict == KEEP_NEVER || verdict == KEEP_MEMORY_SPACE;
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/flow/placed.h"
 #include "remat/rewrite/paths.h"
 
 enum {
@@ -114,6 +115,27 @@ static bool chain_all(Order *order, const OverwrittenReads *reads) {
   return is_new;
 }
 
+/* ---- what the compiler has placed ---- */
+
+/* Makes each instruction that is placed in another memory wait for the one before it. Returns
+ * whether there are any. */
+static bool chain_placed(Order *order, const Schedule *own) {
+  Module *module = order->module;
+  Placed placed = placed_build(module, order->scratch, order->scratch);
+  if (!placed.of_comp) return false;
+  for (CompId comp = 0; comp < own->num_comps; comp++) {
+    InstId last = NO_ID;
+    for (SchedPos pos = 0; pos < own->of[comp].len; pos++) {
+      InstId id = own->of[comp].ids[pos];
+      if (inst_get(module, id)->opcode == OPCODE_PARAMETER) continue;
+      if (!inst_is_placed(module, &placed, id)) continue;
+      if (last != NO_ID) add_wait(order, last, id);
+      last = id;
+    }
+  }
+  return true;
+}
+
 /* ---- reads that the module's own order does not have ---- */
 
 static int by_ids(const void *pa, const void *pb) {
@@ -159,7 +181,8 @@ static void schedule_in_order(const Scheduler *scheduler, Order *order, const Sc
   OverwrittenReads known =
       overwritten_reads_find(order->module, &order->values, own, arena, order->scratch);
   sort_reads(&known);
-  bool has_waits = chain_all(order, &known);
+  bool has_waits = chain_placed(order, own);
+  has_waits |= chain_all(order, &known);
   for (int round = 0; round < MAX_ROUNDS; round++) {
     if (round || has_waits) run_scheduler(scheduler, order->module, schedule, out, order->scratch);
     OverwrittenReads found = new_reads(order, &known, schedule, arena);

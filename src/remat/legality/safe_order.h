@@ -9,8 +9,9 @@
 
 /* Schedules the module with `scheduler`, without any read of overwritten memory that `own`, the
  * module's own order, does not have. Where the scheduler's order has such a read, or where `own`
- * has one, the instructions that write or read the memory concerned keep their order in `own`.
- * `own` is NULL if XLA will insert the copies that are needed. */
+ * has one, the instructions that write or read the memory concerned keep their order in `own`. So
+ * do those that XLA:TPU has placed in other memories (analysis/flow/placed.h). `own` is NULL if XLA
+ * will insert the copies that are needed. */
 void schedule_safely(const Scheduler *scheduler, Module *module, const Schedule *own,
                      Schedule *schedule, Arena *out, Arena *scratch);
 

@@ -7,7 +7,8 @@
 
 int64_t scan_stack_bytes(const ScanModule *scans, uint32_t stack) {
   const Module *module = scans->context.module;
-  int64_t bytes = shape_get(&module->shapes, scans->stacks.list.data[stack].shape)->bytes;
+  const Shape *shape = shape_get(&module->shapes, scans->stacks.list.data[stack].shape);
+  int64_t bytes = target_device_bytes(module->backend.target, shape);
   return bytes > 0 ? bytes : 0;
 }
 
@@ -204,7 +205,8 @@ void scan_describe_segments(const ScanModule *scans, const ScanValues *values, i
   const Shape *state = inst_shape(module, loop->id);
   int64_t num_segments = loop->trips / length, state_bytes = 0, before = 0, kept = 0;
   for (uint32_t e = 0; e < loop->num_elements; e++) {
-    int64_t bytes = shape_get(&module->shapes, state->elements[e])->bytes;
+    const Shape *element = shape_get(&module->shapes, state->elements[e]);
+    int64_t bytes = target_device_bytes(module->backend.target, element);
     if (stacks_is_state(stacks, values->loop, e) && bytes > 0) state_bytes += bytes;
   }
   step->num_freed = 0;

@@ -270,10 +270,16 @@ static KeepReason verdict_of(const Finder *finder, InstId id) {
 }
 
 static int64_t stack_bytes(const Finder *finder, const ScanValue *value) {
-  const Shape *shape = shape_get(&finder->module->shapes, value->shape);
+  const Module *module = finder->module;
+  const Target *target = module->backend.target;
+  const Shape *shape = shape_get(&module->shapes, value->shape);
   if (!shape_is_array(shape) || shape->bytes < 0) return -1;
-  int64_t bytes;
-  return mul_bytes(shape->bytes, finder->loop->trips, &bytes) ? bytes : -1;
+  if (value->stack != NO_ID) {
+    ShapeId stack = finder->context->stacks->list.data[value->stack].shape;
+    return target_device_bytes(target, shape_get(&module->shapes, stack));
+  }
+  int64_t bytes = target_device_bytes(target, shape);
+  return mul_bytes(bytes, finder->loop->trips, &bytes) ? bytes : -1;
 }
 
 /* Control flow takes the time of what it runs. */

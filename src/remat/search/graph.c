@@ -72,6 +72,7 @@ typedef struct Builder {
   VEC(NodeReuse) found; /* operand parts of the node being built */
   VEC(bool) is_again;   /* by such a part: another operand part has the same value */
   /* The last node with a side effect, and the last one that cannot be cloned; NO_ID = none. */
+  NodeId last_placed; /* the last node that XLA:TPU has placed */
   NodeId last_effect, last_lasting_effect;
   Arena *out, *scratch;
 } Builder;
@@ -357,6 +358,11 @@ static void add_waits(Builder *builder, InstId id, NodeId number, SearchNode *no
     builder->last_effect = number;
     if (!(node->flags & NODE_CAN_CLONE)) builder->last_lasting_effect = number;
   }
+  bool is_given = node->flags & NODE_IS_GIVEN;
+  if (!is_given && inst_is_placed(module, &builder->context->job->legality->placed, id)) {
+    if (builder->last_placed != NO_ID) add_wait(builder, builder->last_placed);
+    builder->last_placed = number;
+  }
   node->num_waits = builder->graph->waits.len - node->first_wait;
 }
 
@@ -569,6 +575,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
                      .seen_at = arena_zarray(inner, uint32_t, context->values.flow.values.len),
                      .is_held = arena_zarray(inner, bool, context->values.buffers.num_buffers),
                      .is_lent = arena_zarray(inner, bool, context->values.buffers.num_buffers),
+                     .last_placed = NO_ID,
                      .last_effect = NO_ID,
                      .last_lasting_effect = NO_ID,
                      .out = out,

@@ -83,6 +83,7 @@ Schedule search_order(Module *module, const Schedule *given, Patience *patience,
   CostTable costs = cost_analyze(module, arena, scratch);
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, arena, scratch),
+                       .placed = placed_build(module, arena, scratch),
                        .is_kept = arena_zarray(arena, bool, module->insts.len),
                        .num_kept = module->insts.len};
   Schedule schedule = schedule_copy(given, module, out);

@@ -19,6 +19,7 @@ static bool is_fixed(const RematJob *job, InstId id) {
   const Module *module = job->rewrite->module;
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
   return opcode_is_split(opcode) || opcode_is_async(opcode) ||
+         inst_is_placed(module, &job->legality->placed, id) ||
          inst_keeps_sequence(module, &job->legality->effects, id);
 }
 

@@ -1,0 +1,1 @@
+moves.hlo --target=tpu --device=tpu-v5e --mem-limit=min --small-node-limit=0 --quiet --json=-
