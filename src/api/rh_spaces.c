@@ -23,7 +23,7 @@ SpaceList spaces_of(const rh_module *handle, Arena *out, Arena *scratch) {
   if (!module_has_spaces(module)) return list;
   Arena *arena = arena_new(arena_options(handle->arena));
   HeapAnalysis heap = heap_analysis_run(module, &handle->schedule, HEAP_SIZES, arena, scratch);
-  SpaceUses uses = space_uses(module, &heap, arena, scratch);
+  SpaceUses uses = space_uses(heap.module, &heap, arena, scratch);
   rh_space *spaces = arena_array(out, rh_space, uses.list.len);
   for (uint32_t i = 0; i < uses.list.len; i++)
     spaces[i] = describe(module, &heap, &uses.list.data[i]);

@@ -4,6 +4,7 @@
  * time. */
 #include "analysis/memory/heap_model.h"
 
+#include "analysis/memory/joined_pairs.h"
 #include "analysis/memory/pending_copies.h"
 
 /* Whether all users of a tuple are barriers, or take it apart behind one. */
@@ -44,18 +45,22 @@ static int64_t bytes_where_it_is(const Module *module, ShapeId id) {
   return bytes < 0 ? shape->bytes : bytes;
 }
 
-static void size_values(const Module *module, Dataflow *flow, Arena *scratch) {
+static void size_values(const Module *before, const Module *module, Dataflow *flow,
+                        Arena *scratch) {
   for (ValueId id = 0; id < flow->values.len; id++) {
     HloValue *value = &flow->values.data[id];
-    bool is_removed = is_removed_table(module, value, scratch);
+    bool is_removed = is_removed_table(module, value, scratch) ||
+                      inst_is_joined_start(before, module, value->inst);
     value->bytes = is_removed ? 0 : bytes_where_it_is(module, value->shape);
   }
 }
 
-HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, HeapDetail detail,
+HeapAnalysis heap_analysis_run(const Module *given, const Schedule *schedule, HeapDetail detail,
                                Arena *out, Arena *scratch) {
-  HeapAnalysis heap = {.values = value_analysis_build(module, out, scratch)};
-  size_values(module, &heap.values.flow, scratch);
+  const Module *joined = joined_pairs_module(given, schedule, out, scratch);
+  const Module *module = joined ? joined : given;
+  HeapAnalysis heap = {.module = module, .values = value_analysis_build(module, out, scratch)};
+  size_values(given, module, &heap.values.flow, scratch);
   heap.values.buffers = buffers_after_copies(module, &heap.values, schedule, out, scratch);
   heap.ranges = live_ranges_build(module, &heap.values.graph, &heap.values.flow,
                                   &heap.values.buffers, schedule, out, scratch);
@@ -275,12 +280,24 @@ static LiveSet live_at_peak(const Module *module, const HeapAnalysis *heap, Aren
   return live;
 }
 
+/* What ran in the computation of a pair that is joined runs while its end does. */
+static void fill_joined(const Module *module, const HeapAnalysis *heap, MemoryProfile *profile) {
+  if (heap->module == module) return;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (!inst_is_joined_start(module, heap->module, id)) continue;
+    CompId comp = inst_callees(module, id)[0];
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
+      profile->bytes_at[comp_inst(module, comp, i)] = profile->bytes_at[inst_users(module, id)[0]];
+  }
+}
+
 MemoryProfile measure_heap(const Module *module, const Schedule *schedule, LiveSet *live,
                            Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   HeapAnalysis heap = heap_analysis_run(module, schedule, HEAP_SIZES, arena, scratch);
-  MemoryProfile profile = heap_profile(module, &heap, out, scratch);
-  if (live) *live = live_at_peak(module, &heap, out, arena);
+  MemoryProfile profile = heap_profile(heap.module, &heap, out, scratch);
+  fill_joined(module, &heap, &profile);
+  if (live) *live = live_at_peak(heap.module, &heap, out, arena);
   arena_free(arena);
   return profile;
 }

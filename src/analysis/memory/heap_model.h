@@ -6,6 +6,7 @@
 #include "analysis/memory/memory_model.h"
 
 typedef struct HeapAnalysis {
+  const Module *module; /* as XLA assigns its buffers: what the others are of, with the same ids */
   ValueAnalysis values; /* with the sizes that values have on the target */
   LiveRanges ranges;
   BufferAssignment assignment;

@@ -71,6 +71,7 @@ typedef struct CompText {
   /* Of one that an async-start wraps: one instruction over its parameters is printed in its place.
    */
   bool is_async, is_one;
+  bool is_named;     /* a line has been printed so */
   Opcode opcode;     /* of that instruction */
   Str extras;        /* what follows its operands */
   bool has_frontend; /* there is a frontend attribute among them */
@@ -185,6 +186,9 @@ void print_attributes(Printer *printer, TextBuffer *text, const InstText *inst,
 
 /* `, calls=%comp`, and what else a caller says of what it calls. */
 void print_callees(Printer *printer, TextBuffer *text, const InstText *inst, const LineText *line);
+
+/* Whether `OPCODE-start` means nothing but an operation of this opcode that is split. */
+bool print_async_has_name(Opcode opcode);
 
 /* Finds what an operation wraps; called before its line is printed. */
 void print_note_async(Printer *printer, const InstText *inst, LineText *line);

@@ -1,5 +1,7 @@
 /* Operations that are split. XLA prints one instruction that is split by its own name,
- * `negate-start`, with its own attributes, and leaves out the computation that wraps it. */
+ * `negate-start`, with its own attributes, and leaves out the computation that wraps it. Where its
+ * parser would not read that back as what it is, the operation is printed here as XLA does without
+ * that sugar, as an async-start that calls the computation. */
 #include "emit/proto/print.h"
 
 static const CompText *wrapped_comp(const Printer *printer, const LineText *line) {
@@ -15,6 +17,16 @@ static uint32_t find_wrapped(const Printer *printer, const LineText *line) {
   return opcode_gives_async_state(operand->opcode) ? operand->async_comp : NO_ID;
 }
 
+bool print_async_has_name(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_ALL_GATHER: /* `all-gather-start` is an opcode, whose result is another one */
+    case OPCODE_ALL_REDUCE:
+    case OPCODE_COLLECTIVE_PERMUTE:
+    case OPCODE_COPY: return false;
+    default: return true;
+  }
+}
+
 void print_note_async(Printer *printer, const InstText *inst, LineText *line) {
   line->async_comp = NO_ID;
   if (!opcode_is_async(line->opcode)) return;
@@ -27,8 +39,11 @@ void print_note_async(Printer *printer, const InstText *inst, LineText *line) {
   if (line->opcode == OPCODE_ASYNC_START) comp->is_async = true;
   if (comp->is_one && (opcode_is_async(comp->opcode) || comp->opcode == OPCODE_PARAMETER))
     print_refuse(printer, "%s is split", opcode_text(comp->opcode));
-  if (comp->is_one && comp->has_frontend && inst->frontend_attributes.len)
+  bool has_twice = comp->is_one && comp->has_frontend && inst->frontend_attributes.len;
+  if (has_twice && comp->is_named)
     print_refuse(printer, "an operation that is split has frontend attributes twice");
+  if (has_twice) comp->is_one = false; /* a line has frontend attributes once */
+  comp->is_named |= comp->is_one;
   /* Later versions of XLA do not say again what is wrapped. */
   if (line->opcode != OPCODE_ASYNC_START) line->num_callees = 0;
 }

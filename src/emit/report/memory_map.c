@@ -322,6 +322,7 @@ MemoryProfile memory_map_fill(const rh_module *handle, rh_memory_map *map, Arena
   const Module *module = handle->module;
   Mapper mapper = {.handle = handle, .module = module, .out = out, .scratch = inner};
   mapper.heap = heap_analysis_run(module, &handle->schedule, HEAP_OFFSETS, inner, scratch);
+  module = mapper.module = mapper.heap.module;
   mapper.profile = heap_profile(module, &mapper.heap, inner, scratch);
   Describer describer = describer_new(module, &mapper.heap.values, out, inner);
   fill_values(&mapper, &describer, map);

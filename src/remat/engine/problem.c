@@ -22,7 +22,7 @@ static SpaceUses spaces_of(const rh_module *handle, Arena *out, Arena *scratch) 
   Arena *arena = arena_new(arena_options(scratch));
   HeapAnalysis heap =
       heap_analysis_run(handle->module, &handle->schedule, HEAP_SIZES, arena, scratch);
-  SpaceUses uses = space_uses(handle->module, &heap, out, scratch);
+  SpaceUses uses = space_uses(heap.module, &heap, out, scratch);
   arena_free(arena);
   return uses;
 }

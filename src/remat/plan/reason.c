@@ -73,10 +73,11 @@ static bool is_held(const Reasons *reasons, const Module *module, const SchedPos
 static int64_t bytes_of(const Module *module, InstId id) {
   const Shape *shape = inst_shape(module, id);
   int64_t bytes = 0;
-  if (!shape_is_tuple(shape)) return target_bytes(module->backend.target, shape);
+  if (!shape_is_tuple(shape)) return target_device_bytes(module->backend.target, shape);
   for (uint32_t i = 0; i < shape->rank; i++) {
     const Shape *element = shape_get(&module->shapes, shape->elements[i]);
-    int64_t more = shape_is_array(element) ? target_bytes(module->backend.target, element) : 0;
+    int64_t more =
+        shape_is_array(element) ? target_device_bytes(module->backend.target, element) : 0;
     bytes += more > 0 && bytes < INT64_MAX - more ? more : 0;
   }
   return bytes;
