@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "emit/dot/picture.h"
+#include "ir/rows.h"
 #include "ir/sort.h"
 
 /* ---- the readers of a buffer ---- */
@@ -68,15 +69,12 @@ bool dot_is_candidate(const Module *module, const PointsTo *points_to, const Sch
 /* ---- all reads of a module ---- */
 
 static void group_by_reader(DotReads *reads, uint32_t num_insts, Arena *out) {
-  uint32_t *end = arena_zarray(out, uint32_t, (size_t)num_insts + 2);
+  RowItems items = {0};
   for (uint32_t i = 0; i < reads->list.len; i++)
-    end[reads->list.data[i].to + 2]++;
-  for (uint32_t id = 2; id < num_insts + 2; id++)
-    end[id] += end[id - 1];
-  reads->sources = arena_array(out, uint32_t, reads->list.len);
-  for (uint32_t i = 0; i < reads->list.len; i++)
-    reads->sources[end[reads->list.data[i].to + 1]++] = i;
-  reads->first_source = end;
+    *vec_push(out, &items) = (RowItem){reads->list.data[i].to, i};
+  Rows rows = rows_build(&items, num_insts, out);
+  reads->first_source = rows.first;
+  reads->sources = rows.ids;
 }
 
 DotReads dot_reads_build(const Module *module, const PointsTo *points_to, const SchedPos *position,

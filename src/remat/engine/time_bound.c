@@ -4,6 +4,7 @@
 #include "remat/engine/time_bound.h"
 
 #include "ir/hash.h"
+#include "ir/placing.h"
 #include "remat/exact/optimal.h"
 #include "remat/search/bound.h"
 
@@ -12,58 +13,31 @@ enum { MAX_INSTS = 200000, EFFORT_FOR_MORE = 5 };
 
 /* ---- order ---- */
 
-typedef struct Placing {
-  const SearchGraph *graph;
-  StepId *step_of; /* by NodeId; NO_ID = not placed yet */
-  Line line;
-  VEC(NodeId) stack;
-  Arena *arena;
-} Placing;
-
-/* Places a node after what it reads. The result may have done without some of that, such as tuples
- * that bundle values. */
-static void place(Placing *placing, NodeId first) {
-  const SearchGraph *graph = placing->graph;
-  *vec_push(placing->arena, &placing->stack) = first;
-  while (placing->stack.len) {
-    NodeId id = placing->stack.data[placing->stack.len - 1];
-    const SearchNode *node = &graph->nodes[id];
-    bool is_placed = placing->step_of[id] != NO_ID, is_ready = true;
-    for (uint32_t i = 0; !is_placed && i < node->num_operands; i++) {
-      NodeId operand = node_operand(graph, id, i)->node;
-      if (placing->step_of[operand] != NO_ID) continue;
-      *vec_push(placing->arena, &placing->stack) = operand;
-      is_ready = false;
-    }
-    if (!is_ready) continue;
-    placing->stack.len--;
-    if (is_placed) continue;
-    placing->step_of[id] = placing->line.len;
-    placing->line.nodes[placing->line.len++] = id;
-  }
+/* A PlacingNeedsFn: what a node reads. The result may have done without some of that, such as
+ * tuples that bundle values. */
+static void need_operands(void *context, NodeId node, Placing *placing) {
+  const SearchGraph *graph = context;
+  for (uint32_t i = 0; i < graph->nodes[node].num_operands; i++)
+    placing_need(placing, node_operand(graph, node, i)->node);
 }
 
 /* Places the node of an instruction of this name, if there is one. */
-static void place_named(Placing *placing, const Module *module, const IdTable *table, Str name) {
+static void place_named(Placing *placing, const SearchGraph *graph, const Module *module,
+                        const IdTable *table, Str name) {
   InstId found;
   for (IdProbe probe = id_table_probe(table, hash_str(name)); id_probe_next(&probe, &found);) {
     if (!str_equal(inst_name(module, found), name)) continue;
-    NodeId node = placing->graph->node_of[found];
-    if (placing->graph->nodes[node].inst == found) place(placing, node);
+    NodeId node = graph->node_of[found];
+    if (graph->nodes[node].inst == found) placing_put(placing, node);
   }
 }
 
 /* The nodes of the input's entry computation in the order in which they run first in the result. */
-static Line line_of_result(const SearchGraph *graph, const rh_module *input,
-                           const rh_module *result, Arena *arena) {
+static Line line_of_result(SearchGraph *graph, const rh_module *input, const rh_module *result,
+                           Arena *arena) {
   const Module *module = input->module, *after = result->module;
   Sequence given = input->schedule.of[module->entry], made = result->schedule.of[after->entry];
-  Placing placing = {.graph = graph,
-                     .step_of = arena_array(arena, StepId, graph->num_nodes),
-                     .line = line_new(graph, graph->num_nodes, arena),
-                     .arena = arena};
-  memset(placing.step_of, 0xff, graph->num_nodes * sizeof *placing.step_of);
-  placing.line.len = 0;
+  Placing placing = placing_new(graph->num_nodes, need_operands, graph, arena);
   IdTable table = {0};
   for (SchedPos pos = 0; pos < given.len; pos++)
     id_table_add(&table, arena, hash_str(inst_name(module, given.ids[pos])), given.ids[pos]);
@@ -72,19 +46,24 @@ static Line line_of_result(const SearchGraph *graph, const rh_module *input,
     RematMark mark = result->marks ? result->marks[id] : (RematMark){.kind = REMAT_KIND_NONE};
     if (mark.kind == REMAT_KIND_HELPER) continue;
     bool is_own = mark.kind == REMAT_KIND_NONE;
-    place_named(&placing, module, &table, is_own ? inst_name(after, id) : mark.original);
+    place_named(&placing, graph, module, &table, is_own ? inst_name(after, id) : mark.original);
   }
   for (NodeId node = 0; node < graph->num_nodes; node++) {
-    if (!(graph->nodes[node].flags & NODE_IS_BYPASSED)) place(&placing, node);
+    if (!(graph->nodes[node].flags & NODE_IS_BYPASSED)) placing_put(&placing, node);
   }
-  Line *line = &placing.line;
-  line_lay_out(line, arena);
-  for (StepId step = 0; step < line->len; step++) {
-    for (uint32_t i = 0; i < graph->nodes[line->nodes[step]].num_operands; i++)
-      line->sources[line->first_source[step] + i] =
-          placing.step_of[node_operand(graph, line->nodes[step], i)->node];
+  Line line = line_new(graph, placing.len, arena);
+  StepId *step_of = arena_array(arena, StepId, graph->num_nodes);
+  for (StepId step = 0; step < line.len; step++) {
+    line.nodes[step] = placing.order[step];
+    step_of[line.nodes[step]] = step;
   }
-  return *line;
+  line_lay_out(&line, arena);
+  for (StepId step = 0; step < line.len; step++) {
+    for (uint32_t i = 0; i < graph->nodes[line.nodes[step]].num_operands; i++)
+      line.sources[line.first_source[step] + i] =
+          step_of[node_operand(graph, line.nodes[step], i)->node];
+  }
+  return line;
 }
 
 /* ---- bound ---- */

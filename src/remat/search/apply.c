@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "ir/hash.h"
+#include "ir/rows.h"
 #include "remat/search/forms.h"
 
 /* A view that was made again, of something else. */
@@ -184,18 +185,13 @@ static void append_followers(const Applier *applier, StepId step, Sequence *sequ
 static Sequence build_sequence(Applier *applier, Sequence before, Arena *out) {
   const Line *line = applier->line;
   const SearchGraph *graph = applier->graph;
-  uint32_t *first_view = arena_zarray(applier->arena, uint32_t, (size_t)graph->num_nodes + 2);
-  InstId *views = arena_array(applier->arena, InstId, before.len);
+  RowItems items = {0};
   for (SchedPos pos = 0; pos < before.len; pos++) {
     NodeId node = graph->home_of[before.ids[pos]];
-    if (graph->nodes[node].inst != before.ids[pos]) first_view[node + 2]++;
+    if (graph->nodes[node].inst != before.ids[pos])
+      *vec_push(applier->arena, &items) = (RowItem){node, before.ids[pos]};
   }
-  for (NodeId node = 0; node < graph->num_nodes; node++)
-    first_view[node + 2] += first_view[node + 1];
-  for (SchedPos pos = 0; pos < before.len; pos++) {
-    NodeId node = graph->home_of[before.ids[pos]];
-    if (graph->nodes[node].inst != before.ids[pos]) views[first_view[node + 1]++] = before.ids[pos];
-  }
+  Rows views = rows_build(&items, graph->num_nodes, applier->arena);
   place_ends(applier);
   Sequence sequence = {
       .ids = arena_array(out, InstId, (size_t)before.len + 2 * line->len + applier->views.len)};
@@ -213,8 +209,8 @@ static Sequence build_sequence(Applier *applier, Sequence before, Arena *out) {
       continue;
     }
     append(&sequence, applier->insts[step]);
-    for (uint32_t i = first_view[node]; applier->is_first[step] && i < first_view[node + 1]; i++)
-      append(&sequence, views[i]);
+    for (uint32_t i = views.first[node]; applier->is_first[step] && i < views.first[node + 1]; i++)
+      append(&sequence, views.ids[i]);
     append_followers(applier, step, &sequence);
   }
   return sequence;

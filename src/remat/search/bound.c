@@ -266,12 +266,12 @@ static double gap_seconds(const Needs *needs, uint32_t root, int64_t part_bytes,
 }
 
 /* Adds the gaps of a value; or, if `cover` is NULL, only says whether there are any. */
-static bool add_gaps(Cover *cover, const Needs *needs, const LineReaders *readers,
+static bool add_gaps(Cover *cover, const Needs *needs, const Rows *readers,
                      const uint32_t *place_of, uint32_t root, int64_t part_bytes) {
   StepId owner = needs->owner[root], from = owner, last = needs->memory.last_of[root];
   bool has_gap = false;
   for (uint32_t i = readers->first[root]; i < readers->first[root + 1]; i++) {
-    StepId to = readers->of[i];
+    StepId to = readers->ids[i];
     bool is_end = to == last;
     if (can_shrink(needs, to) && !is_end) continue;
     Gap gap = make_gap(needs, place_of, root, from, to);
@@ -288,7 +288,7 @@ static bool add_gaps(Cover *cover, const Needs *needs, const LineReaders *reader
   return has_gap;
 }
 
-static void add_gaps_of_step(Cover *cover, const Needs *needs, const LineReaders *readers,
+static void add_gaps_of_step(Cover *cover, const Needs *needs, const Rows *readers,
                              const uint32_t *place_of, StepId step) {
   const Line *line = needs->line;
   if (!can_drop(&line->graph->nodes[line->nodes[step]])) return;
@@ -386,7 +386,7 @@ static Cover cover_of(Needs *needs, int64_t limit_bytes, Arena *arena, Arena *sc
       cover.need[place_of[step]] = (double)(needs->bytes_at[step] - limit_bytes);
   }
   if (cover.num_steps == 0) return cover;
-  LineReaders readers = line_readers(line, &needs->memory, arena, scratch);
+  Rows readers = line_readers(line, &needs->memory, arena, scratch);
   for (StepId step = 0; step < line->len; step++)
     add_gaps_of_step(&cover, needs, &readers, place_of, step);
   find_fetches(&cover, needs, place_of);

@@ -1,6 +1,7 @@
 /* Brings forward what only leads to a few results. */
 #include <stdlib.h>
 
+#include "ir/placing.h"
 #include "remat/search/groups.h"
 #include "remat/search/updates.h"
 
@@ -62,7 +63,7 @@ static bool *find_tail(const Line *line, Arena *arena) {
  */
 typedef struct Places {
   const Line *line;
-  LineWaits waits;
+  Rows waits;
   bool *is_light;  /* by step */
   bool *is_tail;   /* by step; light steps are in no group */
   bool are_single; /* each step is a group */
@@ -80,7 +81,7 @@ static bool has_light_sources(const Places *places, StepId step) {
     if (places->is_tail[source] && !places->is_light[source]) return false;
   }
   for (uint32_t i = places->waits.first[step]; i < places->waits.first[step + 1]; i++) {
-    StepId on = places->waits.on[i];
+    StepId on = places->waits.ids[i];
     if (places->is_tail[on] && !places->is_light[on]) return false;
   }
   return true;
@@ -135,43 +136,21 @@ static void find_places(Places *places) {
     for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
       come_after(places, root, line->sources[i]);
     for (uint32_t i = places->waits.first[step]; i < places->waits.first[step + 1]; i++)
-      come_after(places, root, places->waits.on[i]);
+      come_after(places, root, places->waits.ids[i]);
   }
 }
 
 /* ---- the new order ---- */
 
-typedef struct NewOrder {
-  const Places *places;
-  bool *is_put; /* by step */
-  StepId *steps;
-  uint32_t len;
-  IdVec work;
-} NewOrder;
-
-static void want(NewOrder *order, StepId step) {
-  if (order->places->is_light[step] && !order->is_put[step])
-    *vec_push(order->places->arena, &order->work) = step;
-}
-
-/* Puts a step into the order, after the light steps that it needs. */
-static void put(NewOrder *order, StepId wanted) {
-  const Line *line = order->places->line;
-  const LineWaits *waits = &order->places->waits;
-  order->work.len = 0;
-  *vec_push(order->places->arena, &order->work) = wanted;
-  while (order->work.len) {
-    uint32_t len = order->work.len;
-    StepId step = order->work.data[len - 1];
-    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
-      want(order, line->sources[i]);
-    for (uint32_t i = waits->first[step]; i < waits->first[step + 1]; i++)
-      want(order, waits->on[i]);
-    if (order->work.len > len) continue;
-    order->work.len--;
-    if (order->is_put[step]) continue;
-    order->is_put[step] = true;
-    order->steps[order->len++] = step;
+/* A PlacingNeedsFn: the light steps that a step reads and waits for. */
+static void need_light(void *context, StepId step, Placing *placing) {
+  const Places *places = context;
+  const Line *line = places->line;
+  for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
+    if (places->is_light[line->sources[i]]) placing_need(placing, line->sources[i]);
+  }
+  for (uint32_t i = places->waits.first[step]; i < places->waits.first[step + 1]; i++) {
+    if (places->is_light[places->waits.ids[i]]) placing_need(placing, places->waits.ids[i]);
   }
 }
 
@@ -220,19 +199,17 @@ static Line bring_forward(const Line *line, bool are_single, bool *has_moved, Ar
   if (!are_single) places.groups = groups_find(line, places.is_tail, &places.waits, arena);
   find_places(&places);
   Moves moves = list_moves(&places);
-  NewOrder order = {.places = &places,
-                    .is_put = arena_zarray(arena, bool, line->len),
-                    .steps = arena_array(arena, StepId, line->len)};
+  Placing placing = placing_new(line->len, need_light, &places, arena);
   uint32_t next = 0;
   for (StepId step = 0; step < line->len; step++) {
     for (; next < moves.list.len && moves.list.data[next].place == step; next++)
-      put(&order, moves.list.data[next].step);
-    if (!moves.is_moved[step]) put(&order, step);
+      placing_put(&placing, moves.list.data[next].step);
+    if (!moves.is_moved[step]) placing_put(&placing, step);
   }
   *has_moved = false;
   for (StepId step = 0; step < line->len; step++)
-    *has_moved |= order.steps[step] != step;
-  Line result = line_reordered(line, order.steps, out, scratch);
+    *has_moved |= placing.order[step] != step;
+  Line result = line_reordered(line, placing.order, out, scratch);
   arena_free(arena);
   return result;
 }

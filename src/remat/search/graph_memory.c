@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/flow/copy_stage.h"
+#include "ir/rows.h"
 
 /* One access to a buffer that several values share. */
 typedef struct Access {
@@ -279,14 +280,10 @@ static void merge_waits(Sharing *sharing, const Waits *waits) {
   if (waits->list.len == 0) return;
   Arena *scratch = sharing->scratch;
   uint32_t num_nodes = graph->num_nodes, num_added = waits->list.len, next = 0;
-  uint32_t *first = arena_zarray(scratch, uint32_t, (size_t)num_nodes + 2); /* range in `added` */
-  const Wait **added = arena_array(scratch, const Wait *, num_added);
+  RowItems items = {0};
   for (uint32_t i = 0; i < num_added; i++)
-    first[waits->list.data[i].node + 2]++;
-  for (NodeId node = 0; node < num_nodes; node++)
-    first[node + 2] += first[node + 1];
-  for (uint32_t i = 0; i < num_added; i++)
-    added[first[waits->list.data[i].node + 1]++] = &waits->list.data[i];
+    *vec_push(scratch, &items) = (RowItem){waits->list.data[i].node, i};
+  Rows added = rows_build(&items, num_nodes, scratch);
   /* By node: 1 + the last node so far that reads it, and that waits for it. */
   NodeId *reader = arena_zarray(scratch, NodeId, num_nodes);
   NodeId *waiter = arena_zarray(scratch, NodeId, num_nodes);
@@ -303,10 +300,11 @@ static void merge_waits(Sharing *sharing, const Waits *waits) {
     bool is_tuple = graph->nodes[begins_with].flags & NODE_IS_TUPLE;
     for (uint32_t i = 0; is_tuple && i < graph->nodes[begins_with].num_operands; i++)
       reader[node_operand(graph, begins_with, i)->node] = node + 1;
-    for (uint32_t i = first[node]; i < first[node + 1]; i++) {
-      NodeId on = added[i]->on;
+    for (uint32_t i = added.first[node]; i < added.first[node + 1]; i++) {
+      const Wait *wait = &waits->list.data[added.ids[i]];
+      NodeId on = wait->on;
       if (reader[on] == node + 1) continue;
-      sharing->is_awaited[on] |= added[i]->is_for_write;
+      sharing->is_awaited[on] |= wait->is_for_write;
       if (waiter[on] != node + 1) merged[next++] = on;
       waiter[on] = node + 1;
     }

@@ -15,7 +15,7 @@ static void unite(Groups *groups, StepId step, StepId other) {
   if (b < a) groups->parent[a] = b;
 }
 
-Groups groups_find(const Line *line, bool *is_tail, const LineWaits *waits, Arena *out) {
+Groups groups_find(const Line *line, bool *is_tail, const Rows *waits, Arena *out) {
   Groups groups = {line, is_tail, arena_array(out, uint32_t, line->len)};
   for (StepId step = 0; step < line->len; step++)
     groups.parent[step] = step;
@@ -24,7 +24,7 @@ Groups groups_find(const Line *line, bool *is_tail, const LineWaits *waits, Aren
     for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
       unite(&groups, step, line->sources[i]);
     for (uint32_t i = waits->first[step]; i < waits->first[step + 1]; i++)
-      unite(&groups, step, waits->on[i]);
+      unite(&groups, step, waits->ids[i]);
   }
   return groups;
 }

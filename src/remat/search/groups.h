@@ -13,7 +13,7 @@ typedef struct Groups {
 
 /* Puts steps of the tail that read each other, or wait for each other, into one group. O(n log n).
  */
-Groups groups_find(const Line *line, bool *is_tail, const LineWaits *waits, Arena *out);
+Groups groups_find(const Line *line, bool *is_tail, const Rows *waits, Arena *out);
 
 /* The first step of the group that a step of the tail is in. */
 StepId groups_root(Groups *groups, StepId step);

@@ -1,5 +1,6 @@
 #include "remat/search/hoist.h"
 
+#include "ir/placing.h"
 #include "ir/sort.h"
 #include "remat/search/excess.h"
 
@@ -10,40 +11,21 @@ enum { MAX_CONE = 17 };
 typedef struct Settler {
   const Line *line;
   const bool *is_late; /* by step */
-  bool *is_placed;     /* by step */
-  StepId *order;
-  uint32_t len;
-  IdVec work;
-  Arena *arena;
 } Settler;
 
-static void place(Settler *settler, StepId step) {
-  settler->is_placed[step] = true;
-  settler->order[settler->len++] = step;
-}
-
-/* Places the late steps that a step reads, those that these read first. */
-static void place_late_sources(Settler *settler, StepId reader) {
+/* A PlacingNeedsFn: the late steps that a step reads go immediately before it. */
+static void need_late_sources(void *context, StepId step, Placing *placing) {
+  const Settler *settler = context;
   const Line *line = settler->line;
-  settler->work.len = 0;
-  *vec_push(settler->arena, &settler->work) = reader;
-  while (settler->work.len) {
-    StepId step = settler->work.data[settler->work.len - 1];
-    uint32_t len = settler->work.len;
-    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
-      StepId source = line->sources[i];
-      if (settler->is_late[source] && !settler->is_placed[source])
-        *vec_push(settler->arena, &settler->work) = source;
-    }
-    if (settler->work.len > len) continue;
-    settler->work.len--;
-    if (step != reader && !settler->is_placed[step]) place(settler, step);
+  for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
+    StepId source = line->sources[i];
+    if (settler->is_late[source]) placing_need(placing, source);
   }
 }
 
 /* Marks the steps that go to their first readers: those of some kinds, unless they wait for others,
  * or others wait for them: what goes late may be awaited after that. */
-static bool *find_late(const Line *line, const LineWaits *waits, unsigned kinds, Arena *out) {
+static bool *find_late(const Line *line, const Rows *waits, unsigned kinds, Arena *out) {
   bool *is_late = arena_zarray(out, bool, line->len);
   StepId *first_reader = arena_array(out, StepId, line->len);
   StepId *first_waiter = arena_array(out, StepId, line->len);
@@ -53,7 +35,7 @@ static bool *find_late(const Line *line, const LineWaits *waits, unsigned kinds,
     for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
       first_reader[line->sources[i]] = step;
     for (uint32_t i = waits->first[step]; i < waits->first[step + 1]; i++)
-      first_waiter[waits->on[i]] = step;
+      first_waiter[waits->ids[i]] = step;
   }
   for (StepId step = 0; step < line->len; step++) {
     unsigned flags = line->graph->nodes[line->nodes[step]].flags & kinds;
@@ -68,24 +50,21 @@ static bool *find_late(const Line *line, const LineWaits *waits, unsigned kinds,
 Line line_settled(const Line *line, bool moves_sources, Arena *out, Arena *scratch) {
   const SearchGraph *graph = line->graph;
   Arena *arena = arena_new(arena_options(scratch));
-  LineWaits waits = line_waits(line, arena, scratch);
+  Rows waits = line_waits(line, arena, scratch);
   unsigned late = NODE_IS_TUPLE | NODE_GOES_LATE | (moves_sources ? NODE_IS_SOURCE : 0);
-  bool *is_late = find_late(line, &waits, late, arena);
-  Settler settler = {.line = line,
-                     .is_late = is_late,
-                     .is_placed = arena_zarray(arena, bool, line->len),
-                     .order = arena_array(arena, StepId, line->len),
-                     .arena = arena};
+  Settler settler = {line, find_late(line, &waits, late, arena)};
+  Placing placing = placing_new(line->len, need_late_sources, &settler, arena);
   for (StepId step = 0; step < line->len; step++) {
     bool is_given = graph->nodes[line->nodes[step]].flags & NODE_IS_GIVEN;
-    if (is_given && waits.first[step] == waits.first[step + 1]) place(&settler, step);
+    if (is_given && waits.first[step] == waits.first[step + 1]) {
+      placing.is_placed[step] = true;
+      placing.order[placing.len++] = step;
+    }
   }
   for (StepId step = 0; step < line->len; step++) {
-    if (is_late[step] || settler.is_placed[step]) continue;
-    place_late_sources(&settler, step);
-    place(&settler, step);
+    if (!settler.is_late[step]) placing_put(&placing, step);
   }
-  Line result = line_reordered(line, settler.order, out, scratch);
+  Line result = line_reordered(line, placing.order, out, scratch);
   arena_free(arena);
   return result;
 }
@@ -98,11 +77,10 @@ typedef struct Sweep {
   double tolerance;  /* bytes by which a move may raise the excess */
   LineMemory memory; /* `last_of` as the order is now, for parts with memory */
   StepId *owner;     /* by part of the line: its step */
-  LineReaders readers;
-  LineWaits waits;
-  uint32_t *first_read; /* by step, one entry more: range in `reads` */
-  uint32_t *reads;      /* the parts with memory that a step reads, each once */
-  bool *is_free;        /* by step: does not hold others back, and takes no memory meanwhile */
+  Rows readers;
+  Rows waits;
+  Rows reads;    /* by step: the parts with memory that it reads, each once */
+  bool *is_free; /* by step: does not hold others back, and takes no memory meanwhile */
   /* in the order as it is now */
   StepId *order;      /* by position */
   uint32_t *position; /* by step */
@@ -125,22 +103,13 @@ typedef struct Sweep {
   Arena *arena;
 } Sweep;
 
-static void list_reads(Sweep *sweep) {
-  const Line *line = sweep->line;
-  uint32_t num_parts = line_num_parts(line);
-  uint32_t *first = arena_zarray(sweep->arena, uint32_t, (size_t)line->len + 2);
-  for (uint32_t part = 0; part < num_parts; part++) {
+static Rows reads_of_steps(const Sweep *sweep) {
+  RowItems reads = {0};
+  for (uint32_t part = 0; part < line_num_parts(sweep->line); part++) {
     for (uint32_t i = sweep->readers.first[part]; i < sweep->readers.first[part + 1]; i++)
-      first[sweep->readers.of[i] + 2]++;
+      *vec_push(sweep->arena, &reads) = (RowItem){sweep->readers.ids[i], part};
   }
-  for (StepId step = 0; step < line->len; step++)
-    first[step + 2] += first[step + 1];
-  sweep->reads = arena_array(sweep->arena, uint32_t, first[line->len + 1]);
-  for (uint32_t part = 0; part < num_parts; part++) {
-    for (uint32_t i = sweep->readers.first[part]; i < sweep->readers.first[part + 1]; i++)
-      sweep->reads[first[sweep->readers.of[i] + 1]++] = part;
-  }
-  sweep->first_read = first;
+  return rows_build(&reads, sweep->line->len, sweep->arena);
 }
 
 /* Bytes of a part in this sweep, by its number in the line. */
@@ -185,7 +154,7 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
   sweep.owner = line_owners(line, arena);
   sweep.readers = line_readers(line, &sweep.memory, arena, scratch);
   sweep.waits = line_waits(line, arena, scratch);
-  list_reads(&sweep);
+  sweep.reads = reads_of_steps(&sweep);
   sweep.is_free = arena_zarray(arena, bool, len);
   sweep.order = arena_array(arena, StepId, len);
   sweep.position = arena_array(arena, uint32_t, len);
@@ -263,7 +232,7 @@ static void add_to_cone(Sweep *sweep, StepId step) {
   for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
     hold_back(sweep, line->sources[i]);
   for (uint32_t i = sweep->waits.first[step]; i < sweep->waits.first[step + 1]; i++)
-    hold_back(sweep, sweep->waits.on[i]);
+    hold_back(sweep, sweep->waits.ids[i]);
 }
 
 /* The last reader of a part that is read by the cone last. */
@@ -275,7 +244,7 @@ typedef struct LastReads {
 static LastReads last_reads(const Sweep *sweep, uint32_t part) {
   LastReads last = {-1, 0};
   for (uint32_t i = sweep->readers.first[part]; i < sweep->readers.first[part + 1]; i++) {
-    StepId reader = sweep->readers.of[i];
+    StepId reader = sweep->readers.ids[i];
     if (sweep->in_cone[reader]) {
       if (sweep->in_cone[reader] > last.in_cone) last.in_cone = sweep->in_cone[reader];
     } else if (sweep->position[reader] > last.outside) {
@@ -294,12 +263,12 @@ static bool is_read_by_cone_last(const Sweep *sweep, uint32_t part) {
 static void note_last_readers(Sweep *sweep) {
   for (uint32_t k = 0; k < sweep->cone_len; k++) {
     StepId step = sweep->cone[k];
-    for (uint32_t i = sweep->first_read[step]; i < sweep->first_read[step + 1]; i++) {
-      uint32_t part = sweep->reads[i];
+    for (uint32_t i = sweep->reads.first[step]; i < sweep->reads.first[step + 1]; i++) {
+      uint32_t part = sweep->reads.ids[i];
       if (!is_read_by_cone_last(sweep, part)) continue;
       StepId last = step;
       for (uint32_t n = sweep->readers.first[part]; n < sweep->readers.first[part + 1]; n++) {
-        StepId reader = sweep->readers.of[n];
+        StepId reader = sweep->readers.ids[n];
         if (sweep->position[reader] > sweep->position[last]) last = reader;
       }
       sweep->memory.last_of[part] = last;
@@ -350,8 +319,8 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
       add_change(sweep, target, outside, target, last, bytes);
       add_change(sweep, (int64_t)sweep->position[step] + 1, end, target, last, -bytes);
     }
-    for (uint32_t i = sweep->first_read[step]; i < sweep->first_read[step + 1]; i++) {
-      uint32_t part = sweep->reads[i];
+    for (uint32_t i = sweep->reads.first[step]; i < sweep->reads.first[step + 1]; i++) {
+      uint32_t part = sweep->reads.ids[i];
       StepId owner = sweep->owner[part];
       int64_t bytes = part_bytes(sweep, owner, part);
       if (bytes == 0 || !is_read_by_cone_last(sweep, part)) continue;

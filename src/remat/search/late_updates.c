@@ -23,7 +23,7 @@ typedef struct Updates {
 } Updates;
 
 /* A step is part of the tail if only the end, or other parts of it, read it. */
-static void find_tail(Updates *updates, const LineWaits *waits) {
+static void find_tail(Updates *updates, const Rows *waits) {
   const Line *line = updates->line;
   const SearchGraph *graph = line->graph;
   bool *leads_on = arena_zarray(updates->arena, bool, line->len);
@@ -41,12 +41,12 @@ static void find_tail(Updates *updates, const LineWaits *waits) {
       leads_on[source] |= !is_tail || (is_tuple && !is_bundle);
     }
     for (uint32_t i = waits->first[step]; i < waits->first[step + 1]; i++)
-      leads_on[waits->on[i]] = true;
+      leads_on[waits->ids[i]] = true;
     if (is_bundle) updates->is_tail[step] = false;
   }
 }
 
-static void list_groups(Updates *updates, const LineWaits *waits) {
+static void list_groups(Updates *updates, const Rows *waits) {
   const Line *line = updates->line;
   Groups groups = groups_find(line, updates->is_tail, waits, updates->arena);
   uint32_t *group_of = arena_array(updates->arena, uint32_t, line->len);
@@ -130,7 +130,7 @@ Line line_with_late_updates(const Line *line, bool *has_moved, Arena *out, Arena
                      .owner = line_owners(line, arena),
                      .is_tail = arena_zarray(arena, bool, line->len),
                      .arena = arena};
-  LineWaits waits = line_waits(line, arena, scratch);
+  Rows waits = line_waits(line, arena, scratch);
   find_tail(&updates, &waits);
   list_groups(&updates, &waits);
   bool *is_late = arena_zarray(arena, bool, line->len);

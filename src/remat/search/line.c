@@ -363,82 +363,61 @@ static StepId overwriter_of_part(const Roots *roots, uint32_t part) {
   return roots->overwrites.by[roots->root_of[part]];
 }
 
-typedef struct Edge {
-  StepId step, on;
-} Edge;
-
 /* What waits, and what is waited for, is not cloned. What overwrites memory waits for all that
  * read it, clones included. */
-LineWaits line_waits(const Line *line, Arena *out, Arena *scratch) {
+Rows line_waits(const Line *line, Arena *out, Arena *scratch) {
   const SearchGraph *graph = line->graph;
   Arena *inner = arena_new(arena_options(scratch));
-  VEC(Edge) edges = {0};
+  RowItems edges = {0};
   Roots roots = roots_build(line, inner);
   for (StepId step = 0; step < line->len; step++) {
     const SearchNode *node = &graph->nodes[line->nodes[step]];
     for (uint32_t i = 0; i < node->num_waits; i++) {
       StepId on = roots.first[graph->waits.data[node->first_wait + i]];
-      if (on != NO_ID && on < step) *vec_push(inner, &edges) = (Edge){step, on};
+      if (on != NO_ID && on < step) *vec_push(inner, &edges) = (RowItem){step, on};
     }
     for (uint32_t i = 0; i < node->num_operands; i++) {
       uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
       for (uint32_t k = 0; k < count; k++) {
         StepId writer = overwriter_of_part(&roots, line_read_part(line, step, i, k));
-        if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (Edge){writer, step};
+        if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (RowItem){writer, step};
       }
     }
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
       StepId writer = overwriter_of_part(&roots, part);
-      if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (Edge){writer, step};
+      if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (RowItem){writer, step};
     }
     /* Where the first run is the one whose memory is overwritten, it stays the first. */
     StepId first = roots.first[line->nodes[step]];
     bool is_overwritten = false;
     for (uint32_t i = 0; i < node->num_parts; i++)
       is_overwritten |= roots.overwrites.of_first[node->first_part + i];
-    if (is_overwritten && first < step) *vec_push(inner, &edges) = (Edge){step, first};
+    if (is_overwritten && first < step) *vec_push(inner, &edges) = (RowItem){step, first};
   }
-  LineWaits waits = {.first = arena_zarray(out, uint32_t, (size_t)line->len + 2),
-                     .on = arena_array(out, StepId, edges.len)};
-  for (uint32_t i = 0; i < edges.len; i++)
-    waits.first[edges.data[i].step + 2]++;
-  for (StepId step = 0; step < line->len; step++)
-    waits.first[step + 2] += waits.first[step + 1];
-  for (uint32_t i = 0; i < edges.len; i++)
-    waits.on[waits.first[edges.data[i].step + 1]++] = edges.data[i].on;
+  Rows waits = rows_build(&edges, line->len, out);
   arena_free(inner);
   return waits;
 }
 
-LineReaders line_readers(const Line *line, const LineMemory *memory, Arena *out, Arena *scratch) {
+Rows line_readers(const Line *line, const LineMemory *memory, Arena *out, Arena *scratch) {
   const SearchGraph *graph = line->graph;
   uint32_t num_parts = line_num_parts(line);
-  LineReaders readers = {.first = arena_zarray(out, uint32_t, (size_t)num_parts + 2)};
   Arena *inner = arena_new(arena_options(scratch));
-  StepId *seen = arena_array(inner, StepId, num_parts); /* the last step counted for a part */
-  for (int is_filling = 0; is_filling < 2; is_filling++) {
-    if (num_parts) memset(seen, 0xff, num_parts * sizeof *seen);
-    for (StepId step = 0; step < line->len; step++) {
-      const SearchNode *node = &graph->nodes[line->nodes[step]];
-      for (uint32_t i = 0; i < node->num_operands; i++) {
-        uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
-        for (uint32_t k = 0; k < count; k++) {
-          uint32_t root = memory->root_of[line_read_part(line, step, i, k)];
-          if (seen[root] == step) continue;
-          seen[root] = step;
-          if (is_filling) {
-            readers.of[readers.first[root + 1]++] = step;
-          } else {
-            readers.first[root + 2]++;
-          }
-        }
+  StepId *seen = arena_array(inner, StepId, num_parts); /* the last step noted for a part */
+  RowItems reads = {0};
+  if (num_parts) memset(seen, 0xff, num_parts * sizeof *seen);
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = &graph->nodes[line->nodes[step]];
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
+      for (uint32_t k = 0; k < count; k++) {
+        uint32_t root = memory->root_of[line_read_part(line, step, i, k)];
+        if (seen[root] != step) *vec_push(inner, &reads) = (RowItem){root, step};
+        seen[root] = step;
       }
     }
-    if (is_filling) break;
-    for (uint32_t part = 0; part < num_parts; part++)
-      readers.first[part + 2] += readers.first[part + 1];
-    readers.of = arena_array(out, StepId, readers.first[num_parts + 1]);
   }
+  Rows readers = rows_build(&reads, num_parts, out);
   arena_free(inner);
   return readers;
 }

@@ -7,6 +7,7 @@
 #ifndef REMAT_HLO_REMAT_SEARCH_LINE_H
 #define REMAT_HLO_REMAT_SEARCH_LINE_H
 
+#include "ir/rows.h"
 #include "remat/search/graph.h"
 
 typedef uint32_t StepId; /* a position in a line */
@@ -104,21 +105,12 @@ void line_find_copied_reads(SearchGraph *graph, Arena *scratch);
  * was copied in the order given is read from where its memory has been overwritten on. */
 bool line_is_valid(const Line *line, Arena *scratch);
 
-/* Other edges of a line: steps that must run before a step, apart from its sources. */
-typedef struct LineWaits {
-  uint32_t *first; /* by step, one entry more */
-  StepId *on;
-} LineWaits;
+/* Other edges of a line, by step: steps that must run before it, apart from its sources. */
+Rows line_waits(const Line *line, Arena *out, Arena *scratch);
 
-LineWaits line_waits(const Line *line, Arena *out, Arena *scratch);
-
-/* The steps that read each part's memory, through tuples, too; only parts that have bytes. */
-typedef struct LineReaders {
-  uint32_t *first; /* by part of the line, one entry more */
-  StepId *of;      /* ascending for each part, without repetition */
-} LineReaders;
-
-LineReaders line_readers(const Line *line, const LineMemory *memory, Arena *out, Arena *scratch);
+/* By part of the line: the steps that read its memory, through tuples, too, ascending and without
+ * repetition. */
+Rows line_readers(const Line *line, const LineMemory *memory, Arena *out, Arena *scratch);
 
 /* The line with its steps in another order, which must be possible: step `order[i]` becomes
  * step i. */

@@ -20,12 +20,6 @@ static_assert(LAST_SHARE > 0 && LAST_SHARE <= FIRST_SHARE && LESS_SHARE > 1,
               "shares become less until the last one");
 static const double least_gain = 0.1; /* of the excess, in a round that leads anywhere */
 
-/* A step that reads another one by an operand. */
-typedef struct Use {
-  StepId reader;
-  uint32_t operand;
-} Use;
-
 /* A value that is not held over a gap between two readers: it is computed again. */
 typedef struct Eviction {
   StepId step;
@@ -45,8 +39,8 @@ typedef struct Mend {
   LineMemory memory;      /* of the line; `last_of` as evictions change it */
   StepId *owner;          /* by part of the line: its step */
   StepId *overwriter;     /* by part of the line, if it owns memory, as LineOverwrites.by */
-  uint32_t *first_use;    /* by step, one entry more: range in `uses` */
-  Use *uses;              /* ascending for each step */
+  Rows uses;              /* by step: the places in Line.sources that name it, ascending */
+  StepId *reader_of;      /* as Line.sources: the step that reads there */
   StepId *held_by;        /* as Line.sources: until when the reader holds it */
   Excess excess;          /* as evictions change it */
   bool *is_touched;       /* by step: an eviction has changed what is known of it */
@@ -72,17 +66,15 @@ static const SearchNode *node_of(const Mend *mend, StepId step) {
 
 static void list_uses(Mend *mend) {
   const Line *line = mend->line;
-  uint32_t *first = arena_zarray(mend->arena, uint32_t, (size_t)line->len + 2);
-  mend->uses = arena_array(mend->arena, Use, line->first_source[line->len]);
-  for (uint32_t i = 0; i < line->first_source[line->len]; i++)
-    first[line->sources[i] + 2]++;
-  for (StepId step = 0; step < line->len; step++)
-    first[step + 2] += first[step + 1];
+  RowItems uses = {0};
+  mend->reader_of = arena_array(mend->arena, StepId, line->first_source[line->len]);
   for (StepId step = 0; step < line->len; step++) {
-    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
-      mend->uses[first[line->sources[i] + 1]++] = (Use){step, i - line->first_source[step]};
+    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
+      mend->reader_of[i] = step;
+      *vec_push(mend->arena, &uses) = (RowItem){line->sources[i], i};
+    }
   }
-  mend->first_use = first;
+  mend->uses = rows_build(&uses, line->len, mend->arena);
 }
 
 /* Until when readers hold what they read: themselves, or until the last reader of what they
@@ -190,22 +182,23 @@ static void add_gaps(Mend *mend, StepId step) {
   if (!(node_of(mend, step)->flags & NODE_CAN_CLONE) || mend->is_refused[node]) return;
   bool may_move = !mend->keeps_places && !is_overwritten(mend, step), is_first = true;
   StepId held_until = step;
-  for (uint32_t i = mend->first_use[step]; i < mend->first_use[step + 1]; i++) {
-    const Use *use = &mend->uses[i];
-    if (use->reader > held_until + 1 && (may_move || !is_first)) {
-      int64_t bytes = bytes_until(mend, step, use->reader);
+  for (uint32_t i = mend->uses.first[step]; i < mend->uses.first[step + 1]; i++) {
+    uint32_t use = mend->uses.ids[i];
+    StepId reader = mend->reader_of[use];
+    if (reader > held_until + 1 && (may_move || !is_first)) {
+      int64_t bytes = bytes_until(mend, step, reader);
       double excess =
-          bytes > mend->least_bytes ? -added_excess(mend, held_until + 1, use->reader, -bytes) : 0;
+          bytes > mend->least_bytes ? -added_excess(mend, held_until + 1, reader, -bytes) : 0;
       double rate = is_first ? 0 : node_of(mend, step)->seconds / excess;
       if (excess > 0)
         push(mend, (Eviction){.step = step,
                               .held_until = held_until,
-                              .reader = use->reader,
+                              .reader = reader,
                               .bytes = bytes,
                               .excess = excess,
                               .rate = rate});
     }
-    StepId until = mend->held_by[mend->line->first_source[use->reader] + use->operand];
+    StepId until = mend->held_by[use];
     if (until > held_until) held_until = until;
     is_first = false;
   }
@@ -398,10 +391,9 @@ static void carry_out(Mend *mend, const Eviction *eviction) {
     bool is_given = node_of(mend, mend->used.data[i])->flags & NODE_IS_GIVEN;
     if (!is_given) mend->is_touched[mend->used.data[i]] = true;
   }
-  for (uint32_t i = mend->first_use[step]; i < mend->first_use[step + 1]; i++) {
-    const Use *use = &mend->uses[i];
-    if (use->reader >= eviction->reader)
-      runs_sources(&mend->runs, use->reader)[use->operand] = mend->last_of[step];
+  for (uint32_t i = mend->uses.first[step]; i < mend->uses.first[step + 1]; i++) {
+    uint32_t use = mend->uses.ids[i];
+    if (mend->reader_of[use] >= eviction->reader) mend->runs.sources[use] = mend->last_of[step];
   }
   mend->runs.is_dropped[step] = eviction->held_until == step;
   *vec_push(mend->arena, &mend->chosen) = *eviction;

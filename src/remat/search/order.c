@@ -1,57 +1,32 @@
 #include "remat/search/order.h"
 
+#include "ir/placing.h"
+
 /* ---- a line as a sequence ---- */
 
-typedef struct Placing {
-  const Module *module;
-  Sequence sequence;
-  bool *is_placed; /* by InstId */
-  IdVec stack;
-  Arena *arena;
-} Placing;
-
-static bool push_missing(Placing *placing, InstId id) {
-  if (placing->is_placed[id]) return false;
-  *vec_push(placing->arena, &placing->stack) = id;
-  return true;
+/* A PlacingNeedsFn: what an instruction reads and waits for. What lines leave out is placed only by
+ * this: bitcasts, get-tuple-elements, and tuples of which everything is taken out again. */
+static void need_before(void *context, uint32_t id, Placing *placing) {
+  const Module *module = context;
+  IdList before = inst_control(module, id)->predecessors;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
+    placing_need(placing, inst_operand(module, id, i));
+  for (uint32_t i = 0; i < before.len; i++)
+    placing_need(placing, id_list(module, before)[i]);
 }
 
-/* Places an instruction behind what it reads and waits for. What lines leave out comes only then:
- * bitcasts, get-tuple-elements, and tuples of which everything is taken out again. */
-static void place(Placing *placing, InstId first) {
-  const Module *module = placing->module;
-  (void)push_missing(placing, first);
-  while (placing->stack.len) {
-    InstId id = placing->stack.data[placing->stack.len - 1];
-    bool is_ready = true;
-    if (!placing->is_placed[id]) {
-      IdList before = inst_control(module, id)->predecessors;
-      for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
-        is_ready &= !push_missing(placing, inst_operand(module, id, i));
-      for (uint32_t i = 0; i < before.len; i++)
-        is_ready &= !push_missing(placing, id_list(module, before)[i]);
-    }
-    if (!is_ready) continue;
-    placing->stack.len--;
-    if (placing->is_placed[id]) continue;
-    placing->is_placed[id] = true;
-    placing->sequence.ids[placing->sequence.len++] = id;
-  }
-}
-
-static Sequence sequence_of_line(const Line *line, const Module *module, Sequence given, Arena *out,
+static Sequence sequence_of_line(const Line *line, Module *module, Sequence given, Arena *out,
                                  Arena *scratch) {
-  Placing placing = {.module = module,
-                     .sequence = {.ids = arena_array(out, InstId, given.len)},
-                     .is_placed = arena_zarray(scratch, bool, module->insts.len),
-                     .arena = scratch};
+  Placing placing = placing_new(module->insts.len, need_before, module, scratch);
   for (StepId step = 0; step < line->len; step++) {
     InstId id = line->graph->nodes[line->nodes[step]].inst;
-    if (id != NO_ID) place(&placing, id);
+    if (id != NO_ID) placing_put(&placing, id);
   }
   for (SchedPos pos = 0; pos < given.len; pos++)
-    place(&placing, given.ids[pos]);
-  return placing.sequence;
+    placing_put(&placing, given.ids[pos]);
+  Sequence sequence = {.ids = arena_array(out, InstId, placing.len), .len = placing.len};
+  if (placing.len) memcpy(sequence.ids, placing.order, placing.len * sizeof *sequence.ids);
+  return sequence;
 }
 
 /* ---- a module ---- */
@@ -60,7 +35,7 @@ static Sequence sequence_of_line(const Line *line, const Module *module, Sequenc
 static bool reorder(SearchContext *context, CompId comp, int64_t *inner_bytes, Patience *patience,
                     Arena *out, Arena *scratch) {
   Schedule *schedule = context->job->schedule;
-  const Module *module = context->job->rewrite->module;
+  Module *module = context->job->rewrite->module;
   Arena *arena = arena_new(arena_options(scratch));
   SearchGraph graph = search_graph_build(context, comp, arena, scratch);
   Line given = line_of_graph(&graph, arena);
