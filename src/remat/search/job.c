@@ -34,6 +34,18 @@ void search_job_restore(SearchJob *search, const RematState *state, uint32_t num
   search->num_steps = num_steps;
 }
 
+Patience *search_job_take_part(SearchJob *search, uint64_t num_steps, Patience *part) {
+  Patience *whole = search->job->patience;
+  *part = patience_part(whole, num_steps);
+  search->job->patience = part;
+  return whole;
+}
+
+void search_job_give_back(SearchJob *search, Patience *whole) {
+  patience_join(whole, search->job->patience);
+  search->job->patience = whole;
+}
+
 bool search_job_may_go_on(const SearchJob *search) {
   const Patience *patience = search->job->patience;
   uint64_t least = (uint64_t)search->job->rewrite->module->insts.len * LEAST_STEPS;

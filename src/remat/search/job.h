@@ -1,6 +1,6 @@
 /* What the parts of the search share: computation.c searches one computation, take.c applies what
- * it finds and measures it, tree.c reduces a computation and what it calls, and algorithms/search.c
- * does so under several limits. */
+ * it finds and measures it, tree.c reduces a computation and what it calls, and driver.c does so
+ * under several limits. */
 #ifndef REMAT_HLO_REMAT_SEARCH_JOB_H
 #define REMAT_HLO_REMAT_SEARCH_JOB_H
 
@@ -67,6 +67,12 @@ Result search_job_result(const SearchJob *search);
 
 /* Makes the module what it was. The schedule no longer depends on the state's memory. */
 void search_job_restore(SearchJob *search, const RematState *state, uint32_t num_steps);
+
+/* Searches have only so many of the steps that are left from here on. Returns what they had, which
+ * search_job_give_back() makes them have again, less what they have spent. `part` must live until
+ * then. */
+Patience *search_job_take_part(SearchJob *search, uint64_t num_steps, Patience *part);
+void search_job_give_back(SearchJob *search, Patience *whole);
 
 /* Whether the steps that are left are worth another search of the entry. */
 bool search_job_may_go_on(const SearchJob *search);
