@@ -37,8 +37,58 @@ static const struct {
      "m = f32[8] multiply(a, b)\n o = f32[8] negate(d)\n n = f32[8] multiply(o, e)\n"
      " ROOT r = f32[8] subtract(m, n)",
      ROUND_BY_FUNCTION, 0, false},
-    {"a product that something else reads",
-     "m = f32[8] multiply(a, b)\n s = f32[8] add(m, d)\n ROOT r = f32[8] multiply(s, m)",
+    {"a product that a product reads, too",
+     "m = f32[8] multiply(a, b)\n s = f32[8] add(m, d)\n n = f32[8] multiply(m, e)\n"
+     " ROOT r = f32[8] subtract(s, n)",
+     ROUND_WITH_PRODUCT, 1, true},
+    {"a sum beside another reader of its product",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(m, e)\n o = f32[8] tanh(n)\n"
+     " p = f32[8] divide(o, d)\n q = f32[8] tanh(p)\n s = f32[8] multiply(q, m)\n"
+     " t = f32[8] tanh(s)\n u = f32[8] divide(t, d)\n ROOT r = f32[8] add(m, u)",
+     ROUND_WITH_SHARED, 0, true},
+    {"the product that nothing else reads comes first",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(d, e)\n s = f32[8] add(n, m)\n"
+     " o = f32[8] multiply(m, d)\n ROOT r = f32[8] add(s, o)",
+     ROUND_WITH_PRODUCT, 1, true},
+    {"two products that something else reads",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(d, e)\n o = f32[8] divide(m, n)\n"
+     " s = f32[8] add(m, n)\n ROOT r = f32[8] multiply(o, s)",
+     ROUND_ALONE, 0, false},
+    {"a reader that a condition may leave out",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(m, e)\n p = pred[8] compare(a, b), "
+     "direction=LT\n"
+     " o = f32[8] select(p, n, a)\n t = f32[8] tanh(o)\n s = f32[8] add(m, d)\n"
+     " ROOT r = f32[8] divide(s, t)",
+     ROUND_ALONE, 0, false},
+    {"a reader at other indices",
+     "m = f32[8] multiply(a, b)\n n = f32[8] reverse(m), dimensions={0}\n"
+     " o = f32[8] multiply(n, e)\n t = f32[8] divide(o, e)\n s = f32[8] add(m, d)\n"
+     " ROOT r = f32[8] divide(s, t)",
+     ROUND_ALONE, 0, false},
+    {"a reader that multiplies by a power of two",
+     "m = f32[8] multiply(a, b)\n k = f32[] constant(0.5)\n x = f32[8] broadcast(k), "
+     "dimensions={}\n"
+     " n = f32[8] multiply(m, x)\n t = f32[8] tanh(n)\n s = f32[8] add(m, d)\n"
+     " ROOT r = f32[8] divide(s, t)",
+     ROUND_ALONE, 0, false},
+    {"a reader that meets what is not a number",
+     "m = f32[8] multiply(a, b)\n k = f32[] constant(nan)\n x = f32[8] broadcast(k), "
+     "dimensions={}\n"
+     " n = f32[8] multiply(m, e)\n o = f32[8] add(n, x)\n s = f32[8] add(m, d)\n"
+     " ROOT r = f32[8] divide(s, o)",
+     ROUND_ALONE, 0, false},
+    {"a product that is rounded to fewer digits",
+     "m = f32[8] multiply(a, b)\n n = bf16[8] convert(m)\n o = f32[8] convert(n)\n"
+     " ROOT r = f32[8] add(o, d)",
+     ROUND_ALONE, 0, true},
+    {"a product that is converted to more digits",
+     "m = f32[8] multiply(a, b)\n n = f64[8] convert(m)\n o = f64[8] convert(d)\n"
+     " ROOT r = f64[8] add(n, o)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"the same product under another shape",
+     "m = f32[8] multiply(a, b)\n v = f32[2,4] bitcast(a)\n w = f32[2,4] bitcast(b)\n"
+     " n = f32[2,4] multiply(v, w)\n o = f32[8] bitcast(n)\n s = f32[8] add(m, d)\n"
+     " ROOT r = f32[8] divide(s, o)",
      ROUND_ALONE, 0, false},
     {"the same product twice",
      "m = f32[8] multiply(a, b)\n n = f32[8] multiply(b, a)\n s = f32[8] add(m, d)\n"

@@ -83,3 +83,14 @@ bool literal_is_power_of_two(const Module *module, InstId constant) {
   }
   return exponent == 0 && (digits & (digits - 1)) == 0;
 }
+
+bool literal_is_nan(const Module *module, InstId constant) {
+  InstId origin = inst_get(module, constant)->origin;
+  if (inst_get(module, constant)->opcode != OPCODE_CONSTANT || origin == NO_ID) return false;
+  const InstSource *source = &module->source->insts.data[origin];
+  Str text = module_span(module, (Span){source->paren + 1, source->close});
+  for (uint32_t i = 0; i + 3 <= text.len; i++) {
+    if (memcmp(text.data + i, "nan", 3) == 0) return true;
+  }
+  return false;
+}

@@ -12,4 +12,7 @@ bool literal_integer(const Module *module, InstId constant, int64_t *value);
  * exact. Of numbers with more than 20 digits it is not known. */
 bool literal_is_power_of_two(const Module *module, InstId constant);
 
+/* Whether the instruction is a constant with something in it that is not a number. */
+bool literal_is_nan(const Module *module, InstId constant);
+
 #endif

@@ -1,26 +1,22 @@
 #include "analysis/flow/rounding.h"
 
-#include "analysis/flow/literal.h"
+#include "analysis/flow/rounding_users.h"
 #include "analysis/flow/traverse.h"
-#include "ir/hash.h"
 
 /* What a sum sees when it looks at an operand. */
 typedef enum Look {
   LOOK_NONE,    /* no product */
-  LOOK_PRODUCT, /* one product, which every backend contracts */
+  LOOK_SHARED,  /* one product, which something else certainly reads */
+  LOOK_PRODUCT, /* one product, which nothing else reads */
   LOOK_OPEN,    /* there may be a product */
 } Look;
 
 typedef struct Finder {
   const Module *module;
-  CompId comp;
-  InstId caller;
+  RoundingUsers users;
   bool is_nested;
-  Sequence order;
-  uint32_t *class_of;  /* by place: a number that congruent instructions share */
-  uint32_t *num_users; /* by class: users of all its instructions */
-  uint8_t *looks;      /* by place: Look */
-  bool *is_whole;      /* by place: see FunctionRounding.root_is_whole */
+  uint8_t *looks; /* by place: Look */
+  bool *is_whole; /* by place: see FunctionRounding.root_is_whole */
   const uint32_t *place;
 } Finder;
 
@@ -31,9 +27,12 @@ static bool is_complex(const Shape *shape) {
   return type_info((ElementType)shape->type)->class == TYPE_CLASS_COMPLEX;
 }
 
+static bool is_real(const Shape *shape) {
+  return shape_is_array(shape) && type_info((ElementType)shape->type)->class == TYPE_CLASS_FLOAT;
+}
+
 static bool is_rounded(const Shape *shape) {
-  return shape_is_array(shape) &&
-         (type_info((ElementType)shape->type)->class == TYPE_CLASS_FLOAT || is_complex(shape));
+  return is_real(shape) || is_complex(shape);
 }
 
 bool rounding_passes_products(Opcode opcode) {
@@ -139,24 +138,7 @@ bool rounding_takes_products(const Module *module, InstId id) {
          inst_get(module, id)->num_callees > 0;
 }
 
-/* ---- congruence ---- */
-
-static uint64_t hash_attributes(const Module *module, InstId id) {
-  uint64_t hash = HASH_SEED;
-  AttrSlice attrs = inst_attrs(module, id);
-  for (uint32_t i = 0; i < attrs.len; i++) {
-    const Attr *attr = &attrs.data[i];
-    if (attribute_is_annotation(attr->id)) continue;
-    Str text = module_span(module, attr->text);
-    hash = hash_bytes(hash_mix(hash, attr->id), text.data, text.len);
-  }
-  InstId origin = inst_get(module, id)->origin;
-  if (origin == NO_ID || inst_get(module, id)->num_operands) return hash;
-  const InstSource *source = &module->source->insts.data[origin];
-  if (source->text.end == 0) return hash;
-  Str text = module_span(module, (Span){source->paren + 1, source->close});
-  return hash_bytes(hash, text.data, text.len);
-}
+/* ---- memory ---- */
 
 uint64_t rounding_memory_of(const Module *module, InstId operand) {
   for (;;) {
@@ -177,75 +159,6 @@ static uint32_t place_of(const Finder *finder, InstId id) {
   return finder->place[id];
 }
 
-/* A hash that equal expressions share. Different ones share it by chance only, and count as equal
- * then, which is safe. */
-static uint64_t hash_inst(const Finder *finder, const uint64_t *hashes, InstId id) {
-  const Module *module = finder->module;
-  const Instruction *inst = inst_get(module, id);
-  uint64_t hash = hash_mix(hash_mix(HASH_SEED, inst->opcode), inst->shape);
-  if (inst->opcode == OPCODE_PARAMETER) {
-    uint64_t number = (uint64_t)inst->index;
-    if (finder->caller != NO_ID && number < inst_get(module, finder->caller)->num_operands)
-      number = rounding_memory_of(module, inst_operand(module, finder->caller, (uint32_t)number));
-    return hash_mix(hash, number);
-  }
-  hash = hash_mix(hash_mix(hash, (uint64_t)inst->index), hash_attributes(module, id));
-  uint64_t sum = 0;
-  for (uint32_t i = 0; i < inst->num_operands; i++) {
-    uint64_t operand = hashes[place_of(finder, inst_operand(module, id, i))];
-    if (inst->opcode == OPCODE_MULTIPLY) {
-      sum += hash_mix(HASH_SEED, operand); /* the order does not matter */
-    } else {
-      sum = hash_mix(sum, operand);
-    }
-  }
-  for (uint32_t i = 0; i < inst->num_callees; i++)
-    sum = hash_mix(sum, inst_callees(module, id)[i]);
-  return hash_mix(hash, sum);
-}
-
-/* Adds the users that the root needs. */
-static void count_users(Finder *finder, Arena *scratch) {
-  const Module *module = finder->module;
-  bool *is_needed = arena_zarray(scratch, bool, finder->order.len);
-  is_needed[place_of(finder, comp_get(module, finder->comp)->root)] = true;
-  for (uint32_t i = finder->order.len; i-- > 0;) {
-    InstId id = finder->order.ids[i];
-    if (!is_needed[i]) continue;
-    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
-      InstId operand = inst_operand(module, id, k);
-      uint32_t first = 0;
-      while (inst_operand(module, id, first) != operand)
-        first++;
-      is_needed[place_of(finder, operand)] = true;
-      if (first == k) finder->num_users[finder->class_of[place_of(finder, operand)]]++;
-    }
-  }
-}
-
-/* Fills class_of and num_users. LLVM computes congruent expressions once. */
-static void find_classes(Finder *finder, Arena *scratch) {
-  const Module *module = finder->module;
-  uint32_t count = finder->order.len;
-  uint64_t *hashes = arena_array(scratch, uint64_t, count);
-  IdTable table = {0};
-  for (uint32_t i = 0; i < count; i++) {
-    InstId id = finder->order.ids[i];
-    hashes[i] = hash_inst(finder, hashes, id);
-    uint32_t found, class = NO_ID;
-    for (IdProbe probe = id_table_probe(&table, hashes[i]); id_probe_next(&probe, &found);) {
-      if (hashes[found] == hashes[i]) class = finder->class_of[found];
-    }
-    if (class == NO_ID) {
-      class = i;
-      id_table_add(&table, scratch, hashes[i], i);
-    }
-    finder->class_of[i] = class;
-    if (inst_is_root(module, id)) finder->num_users[class]++;
-  }
-  count_users(finder, scratch);
-}
-
 /* ---- looking ---- */
 
 static bool is_constant(const Module *module, InstId id) {
@@ -256,53 +169,55 @@ static bool is_constant(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_CONSTANT;
 }
 
-/* Whether a multiplication is by a power of two: its result is exact, so it does not matter whether
- * it is contracted, as long as it is no subnormal number. LLVM makes such a multiplication of a
- * division, and of no other division. */
-static bool is_exact(const Module *module, InstId id) {
-  for (uint32_t i = 0; i < 2; i++) {
-    InstId operand = inst_operand(module, id, i);
-    while (inst_get(module, operand)->opcode == OPCODE_BROADCAST ||
-           inst_get(module, operand)->opcode == OPCODE_BITCAST)
-      operand = inst_operand(module, operand, 0);
-    if (literal_is_power_of_two(module, operand)) return true;
-  }
-  return false;
-}
-
+/* The worst that is seen at the operands, and how many of them may be contracted. */
 static Look worst_of_operands(const Finder *finder, InstId id, uint32_t *num_products) {
   Look worst = LOOK_NONE;
   *num_products = 0;
   for (uint32_t i = 0; i < inst_get(finder->module, id)->num_operands; i++) {
     Look look = (Look)finder->looks[place_of(finder, inst_operand(finder->module, id, i))];
-    *num_products += look != LOOK_NONE;
+    *num_products += look > LOOK_SHARED;
     if (look > worst) worst = look;
   }
   return worst;
 }
 
+static bool may_be_shared(const Finder *finder, uint32_t place) {
+  return finder->users.num_users[finder->users.class_of[place]] > 1;
+}
+
 /* What a sum sees of a product: it is contracted if nothing else reads it and nothing moves it. */
 static Look look_at_product(const Finder *finder, uint32_t place) {
-  bool is_shared = finder->num_users[finder->class_of[place]] > 1;
-  return is_shared || !finder->is_whole[place] ? LOOK_OPEN : LOOK_PRODUCT;
+  if (!finder->is_whole[place]) return LOOK_OPEN;
+  if (finder->users.is_shared[place]) return LOOK_SHARED;
+  return may_be_shared(finder, place) ? LOOK_OPEN : LOOK_PRODUCT;
+}
+
+/* Whether a number is rounded to fewer digits, which LLVM does not leave out: no sum sees the
+ * product before that. */
+static bool rounds_itself(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_CONVERT) return false;
+  const Shape *to = inst_shape(module, id);
+  const Shape *from = inst_shape(module, inst_operand(module, id, 0));
+  return is_real(to) && is_real(from) &&
+         type_info((ElementType)to->type)->bits < type_info((ElementType)from->type)->bits;
 }
 
 static Look look_through(const Finder *finder, InstId id, uint32_t place) {
   uint32_t num_products;
   Look look = worst_of_operands(finder, id, &num_products);
-  if (look == LOOK_NONE) return LOOK_NONE;
-  bool is_shared = finder->num_users[finder->class_of[place]] > 1;
+  if (look == LOOK_NONE || rounds_itself(finder->module, id)) return LOOK_NONE;
   switch (inst_get(finder->module, id)->opcode) {
     case OPCODE_ABS:
+    case OPCODE_COPY:
+    case OPCODE_NEGATE: return may_be_shared(finder, place) ? LOOK_OPEN : look;
     case OPCODE_BITCAST:
     case OPCODE_CONVERT:
-    case OPCODE_COPY:
     case OPCODE_DYNAMIC_SLICE:
-    case OPCODE_NEGATE:
     case OPCODE_RESHAPE:
     case OPCODE_REVERSE:
     case OPCODE_SLICE:
-    case OPCODE_TRANSPOSE: return is_shared ? LOOK_OPEN : look;
+    case OPCODE_TRANSPOSE:
+      return may_be_shared(finder, place) || look == LOOK_SHARED ? LOOK_OPEN : look;
     default: return LOOK_OPEN;
   }
 }
@@ -320,7 +235,7 @@ static Look look_at(const Finder *finder, InstId id, uint32_t place) {
     return opcode == OPCODE_REDUCE || opcode == OPCODE_REDUCE_WINDOW ? LOOK_NONE : LOOK_OPEN;
   if (!is_rounded(shape)) return LOOK_NONE;
   if (rounding_passes_products(opcode)) return look_through(finder, id, place);
-  if (opcode == OPCODE_MULTIPLY && is_exact(module, id)) return LOOK_NONE;
+  if (opcode == OPCODE_MULTIPLY && rounding_is_exact(module, id)) return LOOK_NONE;
   if (opcode == OPCODE_MULTIPLY || ends_with_product(opcode)) return look_at_product(finder, place);
   return LOOK_NONE;
 }
@@ -371,6 +286,13 @@ static bool keeps_sides(const Module *module, InstId id) {
          !may_be_negated(module, inst_operand(module, id, 1));
 }
 
+static uint32_t count_looks(const Finder *finder, InstId id, Look wanted) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < inst_get(finder->module, id)->num_operands; i++)
+    count += finder->looks[place_of(finder, inst_operand(finder->module, id, i))] == wanted;
+  return count;
+}
+
 static Rounding round_inst(const Finder *finder, InstId id) {
   const Module *module = finder->module;
   const Instruction *inst = inst_get(module, id);
@@ -383,44 +305,75 @@ static Rounding round_inst(const Finder *finder, InstId id) {
   if (look == LOOK_NONE) return (Rounding){ROUND_ALONE, 0};
   if (look == LOOK_OPEN || (num_products > 1 && !keeps_sides(module, id)))
     return (Rounding){ROUND_BY_FUNCTION, 0};
+  if (look == LOOK_SHARED && count_looks(finder, id, LOOK_SHARED) > 1)
+    return (Rounding){ROUND_BY_FUNCTION, 0};
   uint8_t operand = 0;
-  while (finder->looks[place_of(finder, inst_operand(module, id, operand))] == LOOK_NONE)
+  while (finder->looks[place_of(finder, inst_operand(module, id, operand))] != look)
     operand++;
-  return (Rounding){ROUND_WITH_PRODUCT, operand};
+  return (Rounding){look == LOOK_SHARED ? ROUND_WITH_SHARED : ROUND_WITH_PRODUCT, operand};
 }
 
-FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
-                             uint32_t *place, Arena *out, Arena *scratch) {
-  Sequence order = inst_post_order(module, comp, place, scratch, scratch);
+/* Whether a sum may be contracted with the instruction as a product. */
+static bool is_product(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  if (!is_rounded(inst_shape(module, id))) return false;
+  return opcode == OPCODE_MULTIPLY ? !rounding_is_exact(module, id) : ends_with_product(opcode);
+}
+
+/* ---- functions ---- */
+
+static void add_inst(Finder *finder, FunctionRounding *rounding, InstId id, uint32_t place,
+                     Arena *out) {
+  const Module *module = finder->module;
+  finder->is_whole[place] = is_whole(finder, id);
+  finder->looks[place] = (uint8_t)look_at(finder, id, place);
+  rounding->of[place] = round_inst(finder, id);
+  if (!finder->users.is_needed[place]) return;
+  rounding->has_products |= rounding->of[place].kind == ROUND_WITH_PRODUCT;
+  bool is_open = rounding->of[place].kind == ROUND_BY_FUNCTION;
+  rounding->is_settled &= !is_open;
+  rounding->is_rigid |= is_open && is_complex(inst_shape(module, id));
+  if (is_product(module, id)) *vec_push(out, &rounding->products) = finder->users.hashes[place];
+}
+
+/* The rounding of what the results need. */
+static FunctionRounding round_results(RoundingFunction *function, CompId comp, uint32_t *place,
+                                      Arena *out, Arena *scratch) {
+  const Module *module = function->module;
+  function->order = inst_post_order(module, comp, place, scratch, scratch);
+  function->place = place;
+  uint32_t count = function->order.len;
+  for (uint32_t i = 0; i < count; i++)
+    place[function->order.ids[i]] = i;
   FunctionRounding rounding = {
-      .place = place, .of = arena_zarray(out, Rounding, order.len), .is_settled = true};
+      .place = place, .of = arena_zarray(out, Rounding, count), .is_settled = true};
   Finder finder = {.module = module,
-                   .comp = comp,
-                   .caller = caller,
-                   .is_nested = is_nested,
-                   .order = order,
-                   .class_of = arena_array(scratch, uint32_t, order.len),
-                   .num_users = arena_zarray(scratch, uint32_t, order.len),
-                   .looks = arena_zarray(scratch, uint8_t, order.len),
-                   .is_whole = arena_zarray(scratch, bool, order.len),
+                   .users = rounding_users_find(function, out, scratch),
+                   .is_nested = function->is_nested,
+                   .looks = arena_zarray(scratch, uint8_t, count),
+                   .is_whole = arena_zarray(scratch, bool, count),
                    .place = place};
-  for (uint32_t i = 0; i < order.len; i++)
-    place[order.ids[i]] = i;
-  find_classes(&finder, scratch);
-  for (uint32_t i = 0; i < order.len; i++) {
-    InstId id = order.ids[i];
-    finder.is_whole[i] = is_whole(&finder, id);
-    finder.looks[i] = (uint8_t)look_at(&finder, id, i);
-    rounding.of[i] = round_inst(&finder, id);
-    rounding.has_products |= rounding.of[i].kind == ROUND_WITH_PRODUCT;
-    bool is_open = rounding.of[i].kind == ROUND_BY_FUNCTION;
-    rounding.is_settled &= !is_open;
-    rounding.is_rigid |= is_open && is_complex(inst_shape(module, id));
-  }
+  rounding.is_needed = finder.users.is_needed;
+  for (uint32_t i = 0; i < count; i++)
+    add_inst(&finder, &rounding, function->order.ids[i], i, out);
   uint32_t root = place[comp_get(module, comp)->root];
   rounding.root_may_be_product = finder.looks[root] != LOOK_NONE;
   rounding.root_is_whole = finder.is_whole[root];
   return rounding;
+}
+
+FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
+                             uint32_t *place, Arena *out, Arena *scratch) {
+  InstId root = comp_get(module, comp)->root;
+  bool has_several =
+      inst_get(module, root)->opcode == OPCODE_TUPLE && inst_get(module, root)->num_operands;
+  RoundingFunction function = {
+      .module = module,
+      .caller = caller,
+      .results = has_several ? inst_operands(module, root) : &root,
+      .num_results = has_several ? inst_get(module, root)->num_operands : 1,
+      .is_nested = is_nested};
+  return round_results(&function, comp, place, out, scratch);
 }
 
 FunctionRounding rounding_of_fusion(const Module *module, InstId fusion, Arena *out) {
@@ -433,4 +386,31 @@ bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch) {
   bool is_settled = rounding_of_fusion(module, fusion, arena).is_settled;
   arena_free(arena);
   return is_settled;
+}
+
+bool rounding_is_separable(const Module *module, InstId fusion, const InstId *results,
+                           uint32_t num_results, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  FunctionRounding whole = rounding_of_fusion(module, fusion, arena);
+  RoundingFunction function = {
+      .module = module, .caller = fusion, .results = results, .num_results = num_results};
+  CompId comp = inst_callees(module, fusion)[0];
+  uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
+  FunctionRounding part = round_results(&function, comp, place, arena, arena);
+  bool is_alike = part.is_settled;
+  for (uint32_t i = 0; i < function.order.len; i++) {
+    Rounding a = whole.of[i], b = part.of[i];
+    is_alike &= !part.is_needed[i] || (a.kind == b.kind && a.operand == b.operand);
+  }
+  arena_free(arena);
+  return is_alike;
+}
+
+bool rounding_shares_products(const FunctionRounding *a, const FunctionRounding *b) {
+  for (uint32_t i = 0; i < a->products.len; i++) {
+    for (uint32_t k = 0; k < b->products.len; k++) {
+      if (a->products.data[i] == b->products.data[k]) return true;
+    }
+  }
+  return false;
 }

@@ -3,22 +3,27 @@
  * Code generators contract a multiplication and an addition of its result into one instruction that
  * rounds once (LLVM's AllowFPOpFusion=Fast, which XLA:CPU and XLA:GPU set), within one function: a
  * fusion, or a call that XLA:CPU compiles alone. How an instruction rounds is then a matter of the
- * function that it is in. Three cases are told apart:
+ * function that it is in. Four cases are told apart:
  *   - ROUND_ALONE: no product of the function can be contracted with it. It rounds as HLO says.
  *   - ROUND_WITH_PRODUCT: exactly one operand is a product of the same function, or passes one on.
  *     That product is contracted wherever both are in one function.
  *     Of a difference of two products, a*b - c*d, it is the one on the left.
+ *   - ROUND_WITH_SHARED: one operand is a product that something else of the function certainly
+ *     reads, and no other is one. A processor leaves it, or contracts it with all of its readers
+ *     (LLVM's enableAggressiveFMAFusion), but in every function in the same way. Beside a product
+ *     that nothing else reads, which comes first, it does not count.
  *   - ROUND_BY_FUNCTION: several products compete, such as those of a*b + c*d, or something else
- *     decides that depends on details of the backend: the product has other users, it does not
- *     depend on the innermost loop and may be moved out of it, or the instruction adds up many
- *     numbers itself. LLVM sorts the operands of a sum by ranks that every other instruction of the
- *     function can change (llvm/lib/Transforms/Scalar/Reassociate.cpp, canonicalizeOperands), and
- *     contracts the first product that has no other user
+ *     decides that depends on details of the backend: the product may have other users, which may
+ *     also be removed, it does not depend on the innermost loop and may be moved out of it, or the
+ *     instruction adds up many numbers itself. LLVM sorts the operands of a sum by ranks that every
+ * other instruction of the function can change (llvm/lib/Transforms/Scalar/Reassociate.cpp,
+ * canonicalizeOperands), and contracts the first product that has no other user
  *     (llvm/lib/CodeGen/SelectionDAG/DAGCombiner.cpp, visitFADDForFMACombine). The same rounding is
  *     then certain only in the same function.
  *
  * Example: of a*b + c the case is ROUND_WITH_PRODUCT, of p + c, where p is a parameter of the
- * function, ROUND_ALONE, and of a*b + c*d ROUND_BY_FUNCTION. */
+ * function, ROUND_ALONE, and of a*b + c*d ROUND_BY_FUNCTION. Where p = c*d, and p*e is added to
+ * a*b + p, as in the derivative of gelu, both sums are ROUND_WITH_PRODUCT: p has two readers. */
 #ifndef REMAT_HLO_ANALYSIS_FLOW_ROUNDING_H
 #define REMAT_HLO_ANALYSIS_FLOW_ROUNDING_H
 
@@ -27,18 +32,23 @@
 typedef enum RoundingKind {
   ROUND_ALONE,
   ROUND_WITH_PRODUCT,
+  ROUND_WITH_SHARED,
   ROUND_BY_FUNCTION,
 } RoundingKind;
 
 typedef struct Rounding {
   uint8_t kind;    /* RoundingKind */
-  uint8_t operand; /* of ROUND_WITH_PRODUCT: the operand that is a product, 0 or 1 */
+  uint8_t operand; /* of ROUND_WITH_…: the operand that is a product, 0 or 1 */
 } Rounding;
 
 /* How the instructions of one computation that is compiled within a function round. */
 typedef struct FunctionRounding {
-  const uint32_t *place;    /* by InstId, for instructions of the computation: index in `of` */
-  Rounding *of;             /* by place */
+  const uint32_t *place; /* by InstId, for instructions of the computation: index in `of` */
+  Rounding *of;          /* by place */
+  const bool *is_needed; /* by place: a result depends on it */
+  VEC(uint64_t)
+  products;                 /* hashes of what a sum may be contracted with: equal ones, also in
+                               different fusions, for products that LLVM may compute once */
   bool root_may_be_product; /* a sum that reads the result may be contracted with it */
   bool root_is_whole; /* the result is computed from a parameter without a broadcast, so that it
                          depends on the index of the innermost loop */
@@ -67,6 +77,15 @@ FunctionRounding rounding_of_fusion(const Module *module, InstId fusion, Arena *
 
 /* Whether the computation of a fusion is settled. */
 bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch);
+
+/* Whether what some values in the computation of a fusion are computed from rounds alike in a
+ * fusion that has nothing but these as its results. */
+bool rounding_is_separable(const Module *module, InstId fusion, const InstId *results,
+                           uint32_t num_results, Arena *scratch);
+
+/* Whether the functions may compute the same product, which then has a reader more if one function
+ * computes both. */
+bool rounding_shares_products(const FunctionRounding *a, const FunctionRounding *b);
 
 /* Whether the instruction may be contracted with a product among its operands. */
 bool rounding_takes_products(const Module *module, InstId id);

@@ -81,8 +81,19 @@ static bool may_shrink(const Dce *dce, InstId fusion) {
          inst_get(module, tuple)->users.len == 0 && !inst_has_control(module, fusion) &&
          !inst_attr(module, tuple, ATTR_SHARDING) && !inst_attr(module, fusion, ATTR_SHARDING) &&
          !inst_attr(module, fusion, ATTR_OUTPUT_TO_OPERAND_ALIASING) &&
-         inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM &&
-         rounding_is_settled(module, fusion, dce->scratch);
+         inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM;
+}
+
+/* Whether the results that are taken round alike without the others. */
+static bool are_separable(const Dce *dce, InstId fusion, InstId tuple, const bool *is_taken) {
+  const Module *module = dce->module;
+  if (dce->rewrite->any_rounding) return true;
+  uint32_t count = inst_get(module, tuple)->num_operands, num_taken = 0;
+  InstId *taken = arena_array(dce->scratch, InstId, count);
+  for (uint32_t i = 0; i < count; i++) {
+    if (is_taken[i]) taken[num_taken++] = inst_operand(module, tuple, i);
+  }
+  return rounding_is_separable(module, fusion, taken, num_taken, dce->scratch);
 }
 
 /* Returns whether a get-tuple-element of the fusion has control predecessors. It may have to wait
@@ -154,7 +165,8 @@ static bool shrink_fusion(Dce *dce, InstId fusion) {
     new_index[i] = num_taken;
     if (is_taken[i]) elements[num_taken++] = inst_shape(module, fusion)->elements[i];
   }
-  can_shrink &= num_taken < num_results && num_taken > 0;
+  can_shrink = can_shrink && num_taken < num_results && num_taken > 0 &&
+               are_separable(dce, fusion, tuple, is_taken);
   if (can_shrink && num_taken == 1 && !has_waiting_element(module, fusion)) {
     InstId root = NO_ID;
     for (uint32_t i = 0; i < num_results; i++) {

@@ -53,23 +53,10 @@ static bool meets_sum(const Module *module, InstId value) {
   return false;
 }
 
-/* With a common operand, both may compute the same product. It is then computed once, has two
- * users, and is contracted with neither. */
-static bool share_operand(const Module *module, InstId a, InstId b) {
-  for (uint32_t i = 0; i < inst_get(module, a)->num_operands; i++) {
-    for (uint32_t k = 0; k < inst_get(module, b)->num_operands; k++) {
-      if (rounding_memory_of(module, inst_operand(module, a, i)) ==
-          rounding_memory_of(module, inst_operand(module, b, k)))
-        return true;
-    }
-  }
-  return false;
-}
-
 /* Whether all of the producer and of the reader rounds in one function as it does in two: each is
- * settled, no product of one meets a sum of the other, and none gets another user. What is not
- * moved out of loops before must not be moved out of them then, so the producer's value must depend
- * on the innermost loop if the reader has products. */
+ * settled, no product of one meets a sum of the other, and none gets another user, since both
+ * compute it. What is not moved out of loops before must not be moved out of them then, so the
+ * producer's value must depend on the innermost loop if the reader has products. */
 static bool rounds_alike(const Module *module, InstId producer, InstId reader, InstId param,
                          Arena *arena) {
   FunctionRounding made = rounding_of_fusion(module, producer, arena);
@@ -77,7 +64,7 @@ static bool rounds_alike(const Module *module, InstId producer, InstId reader, I
   if (made.root_may_be_product && meets_sum(module, param)) return false;
   FunctionRounding read = rounding_of_fusion(module, reader, arena);
   if (!read.is_settled || (read.has_products && !made.root_is_whole)) return false;
-  return !(made.has_products || read.has_products) || !share_operand(module, producer, reader);
+  return !(made.has_products || read.has_products) || !rounding_shares_products(&made, &read);
 }
 
 /* Whether the instruction writes the value into a larger array, where it is computed in place. */

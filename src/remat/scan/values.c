@@ -157,28 +157,29 @@ static void mark_needed(Finder *finder, ScanValue value, bool *is_needed) {
     finder->is_reached[reached.data[i]] = 0;
 }
 
+static bool is_rigid_fusion(const Finder *finder, InstId fusion) {
+  Arena *arena = arena_new(arena_options(finder->scratch));
+  bool is_rigid = rounding_of_fusion(finder->module, fusion, arena).is_rigid;
+  arena_free(arena);
+  return is_rigid;
+}
+
 /* Decides what becomes of a fusion that is more than the value, if it rounds otherwise without the
  * rest. */
 static void decide_whole(const Finder *finder, ScanValue *value) {
   const Module *module = finder->module;
   CompId comp = inst_callees(module, value->inst)[0];
   if (value->inner == comp_get(module, comp)->root) return;
-  Arena *arena = arena_new(arena_options(finder->scratch));
-  FunctionRounding rounding = rounding_of_fusion(module, value->inst, arena);
-  arena_free(arena);
-  if (rounding.is_settled) return;
-  value->stays_whole =
-      value->stack != NO_ID && slots_fit_write(module, comp, value->inner) && !rounding.is_rigid;
+  if (rounding_is_separable(module, value->inst, &value->inner, 1, finder->scratch)) return;
+  value->stays_whole = value->stack != NO_ID && slots_fit_write(module, comp, value->inner) &&
+                       !is_rigid_fusion(finder, value->inst);
   value->is_inseparable = !value->stays_whole;
 }
 
 /* Whether a read is a part of a fusion in which not even the size of the stack may change. */
 static bool is_rigid_read(const Finder *finder, const StackRead *read) {
-  if (inst_get(finder->module, read->inst)->opcode != OPCODE_FUSION) return false;
-  Arena *arena = arena_new(arena_options(finder->scratch));
-  bool is_rigid = rounding_of_fusion(finder->module, read->inst, arena).is_rigid;
-  arena_free(arena);
-  return is_rigid;
+  return inst_get(finder->module, read->inst)->opcode == OPCODE_FUSION &&
+         is_rigid_fusion(finder, read->inst);
 }
 
 static void find_fused_operands(Finder *finder, uint32_t index) {

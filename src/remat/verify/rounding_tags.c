@@ -242,7 +242,9 @@ RoundingTags rounding_tags_make(const Module *module, Numbering *numbering, Aren
 void put_rounding(TextBuffer *text, const Module *module, const RoundingTags *tags, InstId id) {
   switch (tags->of[id].kind) {
     case ROUND_WITH_PRODUCT:
-      text_put(text, ", rounds with ");
+    case ROUND_WITH_SHARED:
+      text_put(text,
+               tags->of[id].kind == ROUND_WITH_SHARED ? ", rounds beside " : ", rounds with ");
       text_put_int(text, tags->of[id].operand);
       break;
     case ROUND_BY_FUNCTION:
