@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "remat/verify/rounding_tags.h"
 #include "remat/verify/verify.h"
 #include "support.h"
 
@@ -250,6 +251,32 @@ static const struct {
      false},
 };
 
+/* Two slices are multiplied and added up; what they are slices of has `a` and `b` of them. */
+#define SLICED(a, b)                                                                              \
+  "HloModule m\nsum {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT s = f32[] add(x, " \
+  "y)\n"                                                                                          \
+  "}\nf {\n p = f32[" a ",8] parameter(0)\n q = f32[" b                                           \
+  ",8] parameter(1)\n"                                                                            \
+  " i = s32[] parameter(2)\n o = s32[] constant(0)\n k = f32[] constant(0)\n"                     \
+  " c = f32[1,8] dynamic-slice(p, i, o), dynamic_slice_sizes={1,8}\n"                             \
+  " d = f32[1,8] dynamic-slice(q, i, o), dynamic_slice_sizes={1,8}\n"                             \
+  " m = f32[1,8] multiply(c, d)\n"                                                                \
+  " ROOT r = f32[1] reduce(m, k), dimensions={1}, to_apply=sum\n}\n"                              \
+  "ENTRY e {\n x = f32[" a ",8] parameter(0)\n y = f32[" b                                        \
+  ",8] parameter(1)\n"                                                                            \
+  " i = s32[] parameter(2)\n ROOT r = f32[1] fusion(x, y, i), kind=kLoop, calls=f\n}\n"
+
+/* Whether a function that adds numbers up is the same one with arrays of other sizes. */
+static const struct {
+  const char *before, *after;
+  bool is_same;
+} sliced[] = {
+    {SLICED("6", "6"), SLICED("6", "6"), true},  {SLICED("6", "6"), SLICED("3", "3"), true},
+    {SLICED("6", "6"), SLICED("3", "6"), false}, {SLICED("6", "6"), SLICED("6", "3"), false},
+    {SLICED("6", "5"), SLICED("6", "3"), true},  {SLICED("6", "5"), SLICED("3", "3"), false},
+    {SLICED("6", "6"), SLICED("1", "1"), false},
+};
+
 static Fixture parse_module(const char *text) {
   return fixture_parse_format("HloModule m, is_scheduled=true\n%s", text);
 }
@@ -265,6 +292,25 @@ START_TEST(rounding_is_compared) {
 }
 END_TEST
 
+/* The number of what the fusion of a module computes. */
+static ValueNumber function_of(const Fixture *fixture, Numbering *numbering) {
+  RoundingTags tags =
+      rounding_tags_make(fixture->module, numbering, fixture->out, fixture->scratch);
+  InstId fusion = comp_get(fixture->module, fixture->module->entry)->root;
+  return tags.number_of[inst_callees(fixture->module, fusion)[0]];
+}
+
+START_TEST(sizes_of_sliced_arrays_are_compared) {
+  Fixture before = fixture_parse(sliced[_i].before), after = fixture_parse(sliced[_i].after);
+  Numbering numbering = numbering_make(before.out);
+  ValueNumber a = function_of(&before, &numbering), b = function_of(&after, &numbering);
+  ck_assert_uint_ne(a, NO_ID);
+  ck_assert((a == b) == sliced[_i].is_same);
+  fixture_free(&after);
+  fixture_free(&before);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("rounding");
   TCase *tc = tcase_create("rounding");
@@ -272,6 +318,8 @@ int main(void) {
                       (int)(sizeof rows / sizeof *rows));
   tcase_add_test(tc, parameters_of_nested_computations_may_be_products);
   tcase_add_loop_test(tc, rounding_is_compared, 0, (int)(sizeof pairs / sizeof *pairs));
+  tcase_add_loop_test(tc, sizes_of_sliced_arrays_are_compared, 0,
+                      (int)(sizeof sliced / sizeof *sliced));
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

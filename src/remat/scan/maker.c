@@ -513,6 +513,7 @@ void maker_finish(Maker *maker, Arena *out, Arena *scratch) {
     CompId comp = inst_callees(module, fusion)[0];
     dce_trim_fusion(rewrite, fusion, comp_get(module, comp)->root, arena);
   }
+  slots_finish_reads(maker);
   update_schedule(maker, maker->schedule, out);
   CallGraph graph = call_graph_build(module, arena, scratch);
   Loops loops = loops_find(module, &graph, arena, scratch);

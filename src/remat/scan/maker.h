@@ -31,6 +31,16 @@ typedef struct SlotArray {
   InstId array;
 } SlotArray;
 
+/* A fusion of a loop's body that reads slices of such an array instead of a stack's. */
+typedef struct NarrowedFusion {
+  const Loop *loop;
+  InstId inst;
+  InstId start;      /* of the slices, in the computation */
+  int64_t last;      /* the start was clamped to this number */
+  InstId at;         /* the number of the slice, in the body */
+  uint32_t position; /* of the fusion in the body */
+} NarrowedFusion;
+
 typedef struct Maker {
   Rewrite *rewrite;
   Module *module;
@@ -45,6 +55,7 @@ typedef struct Maker {
   /* scalars that were made before; by loop, first value, step and type */
   VEC(KnownScalar) scalars;
   VEC(SlotArray) slots;
+  VEC(NarrowedFusion) narrowed;
   IdVec cut_open; /* fusions whose dynamic-slices were removed */
   VEC(Insertion) insertions;
   Arena *arena;

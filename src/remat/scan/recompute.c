@@ -140,12 +140,12 @@ static InstId clone_value(Border *border, const Reader *reader, const ScanValue 
   }
   InstId clone = rewrite_clone_into(border->maker->rewrite, value->inst, reader->loop->body,
                                     operands, border->maker->schedule, border->maker->arena);
-  maker_insert(border->maker, clone, position);
   if (stack) {
     InstId at = listed_scalar(border, reader, stack->writes.data[0].slices, TYPE_S32);
     SlotArray made = {reader->loop, reader->iterations, value->stack, position, clone};
     return slots_narrow_write(border->maker, &made, element, at, value->shape);
   }
+  maker_insert(border->maker, clone, position);
   if (value->inner != NO_ID) {
     InstId root = border->maker->rewrite->image.data[value->inner];
     dce_trim_fusion(border->maker->rewrite, clone, root, border->maker->arena);

@@ -4,6 +4,9 @@
  * swaps the operands of a sum. Such a fusion goes on to read or write slices, but of an array with
  * room for a few of them, which the loop carries. XLA clamps the start of a slice to the array.
  *
+ * All arrays of the fusion of which the same start is clamped to the same number get such arrays,
+ * because LLVM computes the address once for them.
+ *
  * Example: `f32[8,4] dynamic-update-slice(f32[8,4] stack, f32[1,4] x, i, 0)` at the root of a
  * fusion becomes `f32[3,4] dynamic-update-slice(f32[3,4] array, f32[1,4] x, i, 0)`. A dynamic-slice
  * of the array from i on is x. */
@@ -16,6 +19,10 @@
  * stack, a parameter that nothing else reads. */
 bool slots_fit_write(const Module *module, CompId comp, InstId inner);
 
+/* Whether all arrays of which the computation takes slices at the same place as of `array`, a
+ * parameter with slices along `dim`, may become smaller, because it reads nothing else of them. */
+bool slots_fit_all(const Module *module, CompId comp, InstId array, uint32_t dim);
+
 /* Gives a fusion of a loop's body an array, which holds the slice `value`, instead of a stack.
  * `position` is the fusion's. */
 void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32_t position);
@@ -24,11 +31,15 @@ void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32
  * element of the loop's state is stored in `element`. */
 InstId slots_carry(Maker *maker, const Loop *loop, const Stack *stack, uint32_t *element);
 
-/* Makes `made->array`, a clone that has such an array as an operand instead of the stack and was
- * inserted before `made->position`, write slices of it, and returns the slice that it writes as
+/* Makes `made->array`, a clone that has such an array as an operand instead of the stack and is to
+ * stand before `made->position`, write slices of it, and returns the slice that it writes as
  * `shape`. `at` is the number of the slice. Fusions that read this slice later get the same array.
  */
 InstId slots_narrow_write(Maker *maker, const SlotArray *made, uint32_t element, InstId at,
                           ShapeId shape);
+
+/* Gives the fusions of slots_narrow_read() such arrays also for what else they take slices of at
+ * the same place. */
+void slots_finish_reads(Maker *maker);
 
 #endif

@@ -157,11 +157,14 @@ static void mark_needed(Finder *finder, ScanValue value, bool *is_needed) {
     finder->is_reached[reached.data[i]] = 0;
 }
 
-static bool is_rigid_fusion(const Finder *finder, InstId fusion) {
+/* Whether a fusion that stays as it is may slice smaller arrays instead of `array`, its parameter,
+ * whose slices are along `dim`. */
+static bool may_slice_slots(const Finder *finder, InstId fusion, InstId array, uint32_t dim) {
   Arena *arena = arena_new(arena_options(finder->scratch));
   bool is_rigid = rounding_of_fusion(finder->module, fusion, arena).is_rigid;
   arena_free(arena);
-  return is_rigid;
+  CompId comp = inst_callees(finder->module, fusion)[0];
+  return !is_rigid && slots_fit_all(finder->module, comp, array, dim);
 }
 
 /* Decides what becomes of a fusion that is more than the value, if it rounds otherwise without the
@@ -171,15 +174,24 @@ static void decide_whole(const Finder *finder, ScanValue *value) {
   CompId comp = inst_callees(module, value->inst)[0];
   if (value->inner == comp_get(module, comp)->root) return;
   if (rounding_is_separable(module, value->inst, &value->inner, 1, finder->scratch)) return;
-  value->stays_whole = value->stack != NO_ID && slots_fit_write(module, comp, value->inner) &&
-                       !is_rigid_fusion(finder, value->inst);
+  if (value->stack != NO_ID && slots_fit_write(module, comp, value->inner)) {
+    InstId array = inst_operand(module, comp_get(module, comp)->root, 0);
+    uint32_t dim = finder->context->stacks->list.data[value->stack].dim;
+    value->stays_whole = may_slice_slots(finder, value->inst, array, dim);
+  }
   value->is_inseparable = !value->stays_whole;
 }
 
-/* Whether a read is a part of a fusion in which not even the size of the stack may change. */
-static bool is_rigid_read(const Finder *finder, const StackRead *read) {
-  return inst_get(finder->module, read->inst)->opcode == OPCODE_FUSION &&
-         is_rigid_fusion(finder, read->inst);
+/* Whether a read is a part of a fusion that rounds otherwise without it, and in which the stack may
+ * not become smaller either. */
+static bool is_fixed_read(const Finder *finder, const StackRead *read) {
+  const Module *module = finder->module;
+  if (inst_get(module, read->inst)->opcode != OPCODE_FUSION) return false;
+  if (rounding_is_settled(module, read->inst, finder->scratch)) return false;
+  CompId comp = inst_callees(module, read->inst)[0];
+  InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
+  uint32_t dim = finder->context->stacks->list.data[read->stack].dim;
+  return !may_slice_slots(finder, read->inst, param, dim);
 }
 
 static void find_fused_operands(Finder *finder, uint32_t index) {
@@ -360,7 +372,7 @@ static bool is_readable(const Finder *finder, const Stack *stack) {
     int64_t first, step;
     if (loop->parent != finder->loop->parent) return false;
     if (inst_get(finder->module, loop->init)->users.len != 1) return false;
-    if (is_rigid_read(finder, read)) return false;
+    if (is_fixed_read(finder, read)) return false;
     if (!count_is_linear(read->iterations, loop->trips, &first, &step)) return false;
     if (count_counter_of(loop) == NO_ID) return false;
   }

@@ -106,24 +106,53 @@ static ShapeId shape_in_function(const Tagger *tagger, InstId id) {
   return tagger->shapes[inst_get(module, slices ? slice_of(module, id) : id)->shape];
 }
 
-/* Appends to which numbers the starts of a slice are clamped, above 1 whatever that is: LLVM writes
- * a clamp to 0 or 1 in another way. */
-static void put_clamps(TextBuffer *text, const Tagger *tagger, InstId id) {
+/* A number of an instruction in the function to which a start of a slice is clamped. */
+typedef struct Clamp {
+  ValueNumber start;
+  int64_t last;
+} Clamp;
+
+/* What was met of the function that is being numbered, in this order. */
+typedef struct Met {
+  VEC(uint64_t) params; /* their memory */
+  VEC(Clamp) clamps;
+  Arena *arena;
+} Met;
+
+/* How many other numbers the start was clamped to before. */
+static int64_t place_of_clamp(Met *met, Clamp clamp) {
+  int64_t place = 0;
+  for (uint32_t i = 0; i < met->clamps.len; i++) {
+    const Clamp *known = &met->clamps.data[i];
+    if (known->start != clamp.start) continue;
+    if (known->last == clamp.last) return place;
+    place++;
+  }
+  *vec_push(met->arena, &met->clamps) = clamp;
+  return place;
+}
+
+/* Appends to which numbers the starts of a slice are clamped. LLVM writes a clamp to 0 or 1 in
+ * another way than others. Of those it does not matter which they are, but for which slices they
+ * are the same: these share an address, after which LLVM sorts what a loop adds up. `starts` has
+ * the numbers of the starts. */
+static void put_clamps(TextBuffer *text, const Tagger *tagger, Met *met, InstId id,
+                       const ValueNumber *starts) {
   const Module *module = tagger->module;
-  if (inst_get(module, id)->num_operands == 0 || !is_sliced(module, id, 0)) return;
   bool is_rigid = tagger->is_rigid[inst_get(module, id)->parent];
   const Shape *whole = inst_shape(module, inst_operand(module, id, 0));
   const Shape *part = inst_shape(module, slice_of(module, id));
   for (uint32_t i = 0; i < whole->rank && i < part->rank; i++) {
     int64_t last = whole->dims[i] - part->dims[i];
     text_put(text, " ");
-    text_put_int(text, is_rigid || last < 2 ? last : 2);
+    text_put_int(text,
+                 is_rigid || last < 2 ? last : 2 + place_of_clamp(met, (Clamp){starts[i], last}));
   }
 }
 
 /* Numbers an instruction whose operands have numbers. Parameters are numbered in the order in which
  * they are met; `numbers` has that of a parameter, and its value depends on the shape. */
-static ValueNumber number_in_function(Tagger *tagger, InstId id) {
+static ValueNumber number_in_function(Tagger *tagger, Met *met, InstId id) {
   const Module *module = tagger->module;
   const Instruction *inst = inst_get(module, id);
   ArenaMark mark = arena_mark(tagger->scratch);
@@ -140,7 +169,8 @@ static ValueNumber number_in_function(Tagger *tagger, InstId id) {
     args[inst->num_operands + i] = tagger->tags.number_of[inst_callees(module, id)[i]];
   TextBuffer text = {.arena = tagger->scratch};
   put_operation(&text, module, id, NULL);
-  put_clamps(&text, tagger, id);
+  if (inst->num_operands && is_sliced(module, id, 0))
+    put_clamps(&text, tagger, met, id, args + (slice_of(module, id) == id ? 1 : 2));
   ShapeId shape =
       inst->opcode == OPCODE_TUPLE ? tagger->numbering->integer : shape_in_function(tagger, id);
   ValueNumber number = number_operation(
@@ -149,11 +179,8 @@ static ValueNumber number_in_function(Tagger *tagger, InstId id) {
   return number;
 }
 
-/* The memory of the parameters that were met, in this order. */
-typedef VEC(uint64_t) MetParams;
-
 /* Parameters that are read from one array have one number. */
-static uint32_t number_of_param(const Tagger *tagger, MetParams *met, Arena *arena, InstId param) {
+static uint32_t number_of_param(const Tagger *tagger, Met *met, InstId param) {
   const Module *module = tagger->module;
   InstId caller = tagger->caller_of[inst_get(module, param)->parent];
   uint64_t index = (uint64_t)inst_get(module, param)->index;
@@ -161,9 +188,9 @@ static uint32_t number_of_param(const Tagger *tagger, MetParams *met, Arena *are
   uint64_t memory =
       is_known ? rounding_memory_of(module, inst_operand(module, caller, (uint32_t)index)) : index;
   uint32_t number = 0;
-  while (number < met->len && met->data[number] != memory)
+  while (number < met->params.len && met->params.data[number] != memory)
     number++;
-  if (number == met->len) *vec_push(arena, met) = memory;
+  if (number == met->params.len) *vec_push(met->arena, &met->params) = memory;
   return number;
 }
 
@@ -179,7 +206,7 @@ static ValueNumber number_function_of(Tagger *tagger, CompId comp) {
   ArenaMark mark = arena_mark(tagger->scratch);
   Arena *arena = arena_new(arena_options(tagger->scratch));
   VEC(Step) steps = {0};
-  MetParams met = {0};
+  Met met = {.arena = arena};
   *vec_push(arena, &steps) = (Step){comp_get(module, comp)->root, 0};
   while (steps.len) {
     Step *step = &steps.data[steps.len - 1];
@@ -188,13 +215,13 @@ static ValueNumber number_function_of(Tagger *tagger, CompId comp) {
     if (tagger->numbers[id] != NO_ID) {
       steps.len--;
     } else if (inst->opcode == OPCODE_PARAMETER) {
-      tagger->numbers[id] = number_of_param(tagger, &met, arena, id);
+      tagger->numbers[id] = number_of_param(tagger, &met, id);
       steps.len--;
     } else if (step->next < inst->num_operands) {
       InstId operand = inst_operand(module, id, step->next++);
       *vec_push(arena, &steps) = (Step){operand, 0};
     } else {
-      tagger->numbers[id] = number_in_function(tagger, id);
+      tagger->numbers[id] = number_in_function(tagger, &met, id);
       steps.len--;
     }
   }
