@@ -1454,6 +1454,104 @@ RH_API rh_status rh_verify(const rh_module *before, const rh_module *after,
                            const rh_settings *settings, const rh_verify_options *options,
                            rh_diags *diags);
 
+/* ---- advice ---- */
+
+/* A change of the program that lowers its peak, and what it does. The figures are measured on the
+ * module as the change would make it, simulated on the HLO and packed as the memory model `heap`
+ * packs; they are no sums of sizes. Texts are valid UTF-8, and empty if unknown or if they do not
+ * apply. Made by the library. */
+typedef struct rh_remedy {
+  const char *kind;       /* one of RH_REMEDIES */
+  const char *confidence; /* `high`: the simulated module is close to the one that the compiler will
+                             make; `medium`: as close as what was recomputed or cut is to what it
+                             makes of it; `low`: the figure is right if the program can be changed
+                             like this at all */
+  rh_text title;          /* what to do, in one sentence without final full stop */
+  rh_text code;           /* what to write there, in the words of the framework; may have lines */
+  rh_text explanation;    /* why this helps, and what it depends on; whole sentences */
+  rh_text source_file;    /* the place of the change */
+  int64_t source_line;    /* 0 = unknown */
+  rh_text function; /* the function that the change is about, such as one to wrap in a checkpoint */
+  rh_text scope;    /* the scopes of op_name, repeated layers as one pattern: `h_*` and what follows it */
+  rh_text argument; /* the argument of the program that the change is about: `opt_state` */
+  const int64_t *parameters; /* the numbers of the entry's parameters that this argument has */
+  size_t num_parameters;
+  rh_text policy;        /* the policy of the checkpoint; empty = it saves nothing */
+  int64_t num_instances; /* how many layers, iterations or arguments it is about; 0 = unknown */
+  int64_t every;         /* the change is made at every so-manieth of them; 0 or 1 = at all */
+  int64_t segment;       /* iterations of the inner one of two nested loops; 0 = does not apply */
+  int64_t num_chunks;    /* the number of pieces in which something is computed; 0 = does not apply */
+  int64_t bytes_at_peak; /* of the values that the change is about, as far as they live at the peak */
+  int64_t counted_bytes; /* what the limit counts, after the change */
+  int64_t saved_bytes;   /* by how much that is less than before it */
+  int64_t temp_bytes;    /* after the change */
+  rh_text peak_instruction; /* where the peak is then, with its origin */
+  rh_text peak_op_name;
+  rh_text peak_source_file;
+  int64_t peak_source_line;
+  double added_seconds;  /* modelled, for one execution; negative if the change saves time */
+  double added_fraction; /* the same as a fraction of the time before */
+  bool is_met;           /* the limit is met by this change alone */
+} rh_remedy;
+
+typedef struct rh_advice_options {
+  size_t struct_size;
+  int64_t limit_bytes; /* the budget; INT64_MAX = none, as low as possible */
+  rh_limit_counts limit_counts;
+  const rh_profile *profile;  /* the device that time is modelled for; NULL = one of which only the
+                                 proportions are usual */
+  int64_t default_trip_count; /* as for rh_measure_cost; 0 = 1 */
+  uint32_t max_steps; /* of rh_advice.plan; 0 = 4 */
+} rh_advice_options;
+
+#define RH_ADVICE_OPTIONS_INIT \
+  { sizeof(rh_advice_options), INT64_MAX, RH_COUNT_TOTAL, NULL, 1, 0 }
+
+/* What may be changed about a program so that it takes less memory. Made by the library. */
+typedef struct rh_advice {
+  rh_text module;
+  const char *framework; /* that made the module, as its metadata tells: `jax`, `pytorch`,
+                            `tensorflow` or `unknown` */
+  const char *target;    /* one of RH_TARGETS */
+  const rh_memory *memory; /* of the module as it is, by the memory model `heap` */
+  int64_t limit_bytes;     /* INT64_MAX = none */
+  rh_limit_counts limit_counts;
+  int64_t counted_bytes; /* of the module as it is */
+  rh_text peak_instruction;
+  rh_text peak_op_name;
+  rh_text peak_source_file;
+  int64_t peak_source_line;
+  const rh_remedy *const *remedies; /* each alone, on the module as it is; the best one first */
+  size_t num_remedies;
+  /* The smallest set of changes that was found to meet the limit, or the one that comes closest;
+   * without a limit, the one that goes lowest. The figures of each are those after it and all
+   * before it. Empty if the limit is met as it is, or if nothing helps. */
+  const rh_remedy *const *plan;
+  size_t num_plan;
+  bool is_met;      /* by the plan; true without a limit */
+  rh_text summary;  /* the plan as a short text, a line for each thing to do; the first line stands
+                       for itself. Says so if there is nothing to gain, or if nothing suffices */
+} rh_advice;
+
+/* Says what to change in the program that a scheduled module was made from, so that it takes less
+ * memory. The best module to give is that which runs, as XLA dumps it after optimizations.
+ * `settings` and `options` may be NULL. The caller must free `*advice` with rh_advice_free before
+ * it frees the module. Returns RH_OVER_LIMIT if there is a limit and no advice meets it; `*advice`
+ * is then set. Returns RH_ERR_USAGE if the module has no schedule, and RH_ERR_INPUT if it
+ * contradicts itself. It measures the module some dozens of times: O(n log n) each.
+ * Threads: any. */
+RH_API rh_status rh_advice_make(const rh_module *module, const rh_settings *settings,
+                                const rh_advice_options *options, rh_advice **advice,
+                                rh_diags *diags);
+
+/* Frees advice. `advice` may be NULL. Threads: one for each advice. */
+RH_API void rh_advice_free(rh_advice *advice);
+
+/* Writes advice as JSON, an object. The manual page documents the keys. Returns RH_ERR_WRITE if
+ * `write` failed. Threads: any. */
+RH_API rh_status rh_advice_print(const rh_advice *advice, rh_write_fn write, void *context,
+                                 rh_diags *diags);
+
 /* ---- offset packing ---- */
 
 /* A buffer that occupies memory during the half-open interval [lower, upper) of some clock. */
@@ -1626,6 +1724,7 @@ typedef enum rh_registry {
   RH_TARGETS,
   RH_PARAMETERS, /* parameters of algorithms, for experiments: rh_remat_options.parameters */
   RH_DEVICES,    /* the device profiles that are built in: rh_profile_named */
+  RH_REMEDIES,   /* the kinds of advice: rh_remedy.kind */
 } rh_registry;
 
 /* Properties of registry entries. */

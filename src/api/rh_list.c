@@ -47,6 +47,11 @@ static const rh_entry devices_list[] = {
 #include "analysis/cost/devices.def"
 };
 
+static const rh_entry remedies_list[] = {
+#define KIND(id, name, needs, summary) {name, summary "; needs " needs, 0},
+#include "advice/kinds.def"
+};
+
 static const struct {
   const char *noun;
   const rh_entry *list;
@@ -62,6 +67,7 @@ static const struct {
     [RH_TARGETS] = {"target", targets_list, sizeof targets_list / sizeof *targets_list},
     [RH_PARAMETERS] = {"parameter", parameters_list,
                        sizeof parameters_list / sizeof *parameters_list},
+    [RH_REMEDIES] = {"kind of advice", remedies_list, sizeof remedies_list / sizeof *remedies_list},
     [RH_DEVICES] = {"device", devices_list, sizeof devices_list / sizeof *devices_list},
 };
 

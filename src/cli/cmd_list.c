@@ -5,7 +5,7 @@
 #include "rows.h"
 
 typedef enum ListWhat {
-  LIST_COMMANDS = RH_DEVICES + 1,
+  LIST_COMMANDS = RH_REMEDIES + 1,
   LIST_LISTS,
 } ListWhat;
 
@@ -25,6 +25,7 @@ static const struct {
     {"devices", "--device", NULL, RH_DEVICES, true},
     {"parameters", "--set", NULL, RH_PARAMETERS, true},
     {"rules", NULL, NULL, RH_LINT_RULES, false},
+    {"remedies", NULL, NULL, RH_REMEDIES, false},
     {"commands", "--options", NULL, LIST_COMMANDS, false},
     {"lists", "--names", NULL, LIST_LISTS, false},
 };

@@ -27,6 +27,12 @@ static const Command commands[] = {
      "between\n"
      "them. For a folder of dumps it lists all modules in it, and in its folders, by their "
      "peaks.\n"},
+    {"advise", FOR_ADVISE, cmd_advise, 1, 1, "advise FILE|DIR [OPTION...]",
+     "say what to change in the program so that it takes less memory",
+     "Simulates changes of the program that the HLO text in FILE was made from: checkpoints,\n"
+     "donation, computation in pieces. It shows those that lower the peak, each with its place in\n"
+     "the program and the peak after it, and the least set that meets --mem-limit. For a folder of\n"
+     "dumps it takes the module with the largest peak. Exits with 1 if no advice meets the limit.\n"},
     {"compare", FOR_COMPARE, cmd_compare, 1, SIZE_MAX, "compare FILE|DIR... [OPTION...]",
      "run every algorithm with every scheduler and budget, and compare",
      "Rematerializes the HLO text in each FILE by every algorithm, in the order of every "

@@ -8,6 +8,7 @@
 rh_status cmd_remat(const Options *options);
 rh_status cmd_compare(const Options *options);
 rh_status cmd_report(const Options *options);
+rh_status cmd_advise(const Options *options);
 rh_status cmd_verify(const Options *options);
 rh_status cmd_check(const Options *options);
 rh_status cmd_print(const Options *options);

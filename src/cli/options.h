@@ -117,11 +117,12 @@ enum {
   FOR_COST = 1 << 8,
   FOR_COMPARE = 1 << 9,
   FOR_CALIBRATE = 1 << 10,
-  FOR_ALL = (1 << 11) - 1,
+  FOR_ADVISE = 1 << 11,
+  FOR_ALL = (1 << 12) - 1,
   FOR_RUNS = FOR_REMAT | FOR_COMPARE, /* the commands that rematerialize */
   FOR_FILES = FOR_ALL & ~FOR_LIST,    /* the commands that read files */
   /* Not a command: the option changes results, and compare notes it with its runs. */
-  NOTED = 1 << 11,
+  NOTED = 1 << 12,
 };
 
 /* The words of --limit-counts, --emit and --protect, indexed by their enumerations. */

@@ -44,6 +44,9 @@ ROOMS = {
     "emit/dot": ["ir", FLOW, MEMORY, "emit", "emit/report"],
     "emit/picture": ["ir", "emit"],
     "emit/proto": ["ir", FLOW],
+    # Simulates changes of the program by what rematerialization rewrites with.
+    "advice": ["ir", "text", FLOW, MEMORY, COST, LOOP, "schedule", REWRITE, LEGALITY, JOB, ALGORITHMS, SCAN, ENGINE, "emit",
+               "emit/report"],
     "api": None,  # the public functions: they join all of the library
 }
 

@@ -12,10 +12,11 @@ from . import _library
 from ._library import (Diagnostic, Error, InputError, InternalError, NotEquivalentError,
                        OutOfMemoryError, UsageError)
 from ._module import (Change, Comparison, Cost, LiveValue, Memory, Module, Rematerialized, Report,
-                      algorithms, devices, load, schedulers)
+                      advise, algorithms, devices, load, schedulers)
 
 __version__ = _library.load().rh_version().decode()
 
 __all__ = ["Change", "Comparison", "Cost", "Diagnostic", "Error", "InputError", "InternalError",
            "LiveValue", "Memory", "Module", "NotEquivalentError", "OutOfMemoryError",
-           "Rematerialized", "Report", "UsageError", "algorithms", "devices", "load", "schedulers"]
+           "Rematerialized", "Report", "UsageError", "advise", "algorithms", "devices", "load",
+           "schedulers"]

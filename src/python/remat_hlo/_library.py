@@ -258,6 +258,12 @@ class VerifyOptions(Sized):
                 ("any_rounding", c_bool)]
 
 
+class AdviceOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("limit_bytes", c_int64), ("limit_counts", c_int),
+                ("profile", c_void_p), ("default_trip_count", c_int64), ("max_steps", c_uint32)]
+    DEFAULTS = {"limit_bytes": NO_LIMIT, "limit_counts": 2, "default_trip_count": 1}
+
+
 class PatchOptions(Sized):
     _fields_ = [("struct_size", c_size_t), ("attribute", c_char_p), ("value", c_char_p)]
 
@@ -321,6 +327,9 @@ FUNCTIONS = {
     "rh_weigh_budget": (c_int, (POINTER(Memory), c_int, c_int64, c_int64)),
     "rh_report_make": (c_int, (HANDLE, SETTINGS, c_char_p, POINTER(POINTER(Report)), HANDLE)),
     "rh_report_free": (None, (POINTER(Report),)),
+    "rh_advice_make": (c_int, (HANDLE, SETTINGS, POINTER(AdviceOptions), OUT, HANDLE)),
+    "rh_advice_print": (c_int, (HANDLE, WRITE_FN, c_void_p, HANDLE)),
+    "rh_advice_free": (None, (HANDLE,)),
     "rh_compare_sums": (c_int, (Sums, Sums, CHANGE_FN, c_void_p, HANDLE)),
     "rh_memory_map_make": (c_int, (HANDLE, SETTINGS, OUT, HANDLE)),
     "rh_memory_map_free": (None, (HANDLE,)),

@@ -237,6 +237,13 @@ def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", s
     return Module(handle, settings, device, scheduler, text, path, found)
 
 
+def advise(source, mem_limit=None, *, limit_counts="total", trip_count=1, max_steps=4, **options):
+    """What to change in the program that a module was made from, so that it takes less memory; see
+    Module.advise. `source` and the other options are those of `load`."""
+    return load(source, **options).advise(mem_limit, limit_counts=limit_counts,
+                                          trip_count=trip_count, max_steps=max_steps)
+
+
 # ---- modules ----
 
 class Module:
@@ -317,6 +324,26 @@ class Module:
             yield out.contents
         finally:
             lib.load().rh_report_free(out)
+
+    def advise(self, mem_limit=None, *, limit_counts="total", trip_count=1, max_steps=4):
+        """What to change in the program so that it takes less memory: a dictionary with the keys that
+        `remat-hlo advise --json` has, of which `summary` is a text for people, `plan` the least list of
+        changes that meets the limit, and `remedies` all of them, each alone. `mem_limit` is as in
+        `remat`, or None for as low as possible."""
+        budget, limit = None if mem_limit is None else parse_budget(mem_limit), lib.NO_LIMIT
+        if budget and budget.kind != "min":
+            memory = self.memory()
+            limit = budget.bytes(memory.counted_bytes(limit_counts),
+                                 memory.bound_bytes(limit_counts))
+        options = lib.AdviceOptions(limit_bytes=limit, default_trip_count=trip_count,
+                                    limit_counts=lib.choice("limit_counts", limit_counts, lib.COUNTS),
+                                    max_steps=max_steps, profile=load_device(self.device).pointer)
+        out = ctypes.c_void_p()
+        lib.call("rh_advice_make", self._scheduled.pointer, ctypes.byref(self._settings),
+                 ctypes.byref(options), ctypes.byref(out), text=self._text,
+                 accept=(lib.OK, lib.OVER_LIMIT))
+        advice = lib.Handle(out.value, "rh_advice_free", self._scheduled)
+        return json.loads(lib.collect("rh_advice_print", advice.pointer))
 
     # -- what is written --
 

@@ -37,6 +37,7 @@ void variant_analyze(const Problem *problem, const rh_module *handle, ScanModule
                          .placed = placed_build(module, out, scratch),
                          .allow_collectives = options->remat_collectives ||
                                               (problem->plan && problem->plan->allow_collectives),
+                         .any_rounding = problem->parameters.fuse_any_rounding,
                          .is_kept = arena_zarray(out, bool, module->insts.len),
                          .num_kept = module->insts.len};
   /* The expressions have been checked, and warned of, when the problem was prepared. */
@@ -121,9 +122,20 @@ static const ScanStep *find_step(const Round *round, const ScanValues *values) {
   return NULL;
 }
 
+/* Whether an earlier round made the loop. */
+static bool is_new_loop(const Round *round, const ScanValues *values) {
+  InstId loop = values->stacks->loops->list[values->loop].id;
+  return round->input->marks && round->input->marks[loop].kind != REMAT_KIND_NONE;
+}
+
 static rh_status choose(Round *round, uint32_t border, ScanChoice *choice) {
   const ScanValues *values = &round->scans.borders.data[border];
   Arena *scratch = round->problem->scratch;
+  bool is_left_alone = round->goal->only_new && round->number > 0 && !is_new_loop(round, values);
+  if (!round->goal->plan && is_left_alone) {
+    *choice = scan_choose_nothing(values, round->arena);
+    return RH_OK;
+  }
   if (!round->goal->plan) {
     const bool *is_kept = find_kept(round, border);
     *choice = scan_choose(values, round->goal->price, is_kept, round->arena, scratch);
@@ -164,9 +176,11 @@ static int64_t segment_of(const Round *round, const ScanValues *values) {
     return step ? step->segment : 0;
   }
   const Loop *loop = &values->stacks->loops->list[values->loop];
-  bool is_new = round->input->marks && round->input->marks[loop->id].kind != REMAT_KIND_NONE;
   bool is_enough = goal->most_cut && round->number >= goal->most_cut; /* each round cuts one */
-  if (goal->segment <= 0 || is_new || is_enough || !scan_can_segment(values)) return 0;
+  bool is_other =
+      goal->segment_border && values != &round->scans.borders.data[goal->segment_border - 1];
+  if (goal->segment <= 0 || is_new_loop(round, values) || is_enough || is_other) return 0;
+  if (!scan_can_segment(values)) return 0;
   int64_t trips = loop->trips;
   return scan_segment_length(values, goal->segment * sqrt((double)trips));
 }
@@ -382,7 +396,7 @@ static rh_status fail_idle(const Problem *problem, int64_t number) {
 rh_status variant_make(const Problem *problem, const VariantGoal *goal, Variant *variant) {
   *variant = (Variant){.arena = arena_new(arena_options(problem->scratch))};
   rh_status status = RH_OK;
-  int64_t max_rounds = MAX_ROUNDS;
+  int64_t max_rounds = goal->most_rounds ? goal->most_rounds : MAX_ROUNDS;
   if (goal->plan) status = count_rounds(problem, &goal->plan->scans, &max_rounds);
   for (int64_t number = 0; number < max_rounds && status == RH_OK; number++) {
     Round round = {.problem = problem,

@@ -34,6 +34,7 @@ typedef struct Legality {
   SideEffects effects;
   Placed placed; /* by the compiler in other memories */
   bool allow_collectives;
+  bool any_rounding; /* a value may be computed apart from its fusion where it rounds otherwise */
   int64_t small_node_bytes; /* results of at most this many bytes are kept; 0 = no limit */
   const bool *is_kept; /* by InstId, for the first `num_kept`: see remat/legality/safe_reads.h */
   uint32_t num_kept;

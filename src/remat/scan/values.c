@@ -172,7 +172,8 @@ static bool may_slice_slots(const Finder *finder, InstId fusion, InstId array, u
 static void decide_whole(const Finder *finder, ScanValue *value) {
   const Module *module = finder->module;
   CompId comp = inst_callees(module, value->inst)[0];
-  if (value->inner == comp_get(module, comp)->root) return;
+  bool is_free = finder->context->legality->any_rounding;
+  if (is_free || value->inner == comp_get(module, comp)->root) return;
   if (rounding_is_separable(module, value->inst, &value->inner, 1, finder->scratch)) return;
   if (value->stack != NO_ID && slots_fit_write(module, comp, value->inner)) {
     InstId array = inst_operand(module, comp_get(module, comp)->root, 0);
@@ -186,7 +187,8 @@ static void decide_whole(const Finder *finder, ScanValue *value) {
  * not become smaller either. */
 static bool is_fixed_read(const Finder *finder, const StackRead *read) {
   const Module *module = finder->module;
-  if (inst_get(module, read->inst)->opcode != OPCODE_FUSION) return false;
+  bool is_free = finder->context->legality->any_rounding;
+  if (is_free || inst_get(module, read->inst)->opcode != OPCODE_FUSION) return false;
   if (rounding_is_settled(module, read->inst, finder->scratch)) return false;
   CompId comp = inst_callees(module, read->inst)[0];
   InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];

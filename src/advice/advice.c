@@ -1,0 +1,164 @@
+#include "advice/advice.h"
+
+#include <stdlib.h>
+
+#include "advice/summary.h"
+
+#include "emit/human.h"
+
+static void (*const functions[])(Advisor *advisor) = {
+#define KIND(id, name, needs, summary) advise_##id,
+#include "advice/kinds.def"
+};
+
+enum { DEFAULT_STEPS = 4 };
+
+static rh_status run_kinds(Advisor *advisor) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions && advisor->status == RH_OK; i++)
+    functions[i](advisor);
+  return advisor->status;
+}
+
+/* ---- ranks ---- */
+
+static int rank_of(const char *confidence) {
+  return confidence[0] == 'h' ? 0 : confidence[0] == 'm' ? 1 : 2;
+}
+
+/* Of two remedies that meet the limit, the one that costs less time is better; of two others the
+ * one that goes lower. A figure that is uncertain comes behind one that is not. */
+static int by_worth(const void *pa, const void *pb) {
+  const rh_remedy *a = &((const Remedy *)pa)->shown, *b = &((const Remedy *)pb)->shown;
+  int rank_a = rank_of(a->confidence), rank_b = rank_of(b->confidence);
+  bool is_vague_a = rank_a == 2, is_vague_b = rank_b == 2;
+  if (is_vague_a != is_vague_b) return is_vague_a ? 1 : -1;
+  if (a->is_met != b->is_met) return a->is_met ? -1 : 1;
+  if (a->is_met && a->added_seconds != b->added_seconds)
+    return a->added_seconds < b->added_seconds ? -1 : 1;
+  if (a->counted_bytes != b->counted_bytes) return a->counted_bytes < b->counted_bytes ? -1 : 1;
+  if (rank_a != rank_b) return rank_a - rank_b;
+  if (a->added_seconds != b->added_seconds) return a->added_seconds < b->added_seconds ? -1 : 1;
+  int order = strcmp(a->kind, b->kind);
+  if (order != 0) return order;
+  return (a->source_line > b->source_line) - (a->source_line < b->source_line);
+}
+
+static void rank(Advisor *advisor) {
+  if (advisor->remedies.len)
+    qsort(advisor->remedies.data, advisor->remedies.len, sizeof *advisor->remedies.data, by_worth);
+}
+
+/* ---- the plan ---- */
+
+typedef struct PlanSteps {
+  VEC(rh_remedy) list;
+} PlanSteps;
+
+/* The figures of a step are relative to the module at the beginning. */
+static rh_remedy total_of(const rh_remedy *step, const Measured *first, const Measured *before) {
+  rh_remedy total = *step;
+  total.saved_bytes = first->counted_bytes - step->counted_bytes;
+  total.added_seconds += before->seconds - first->seconds;
+  total.added_fraction = first->seconds > 0 ? total.added_seconds / first->seconds : 0;
+  return total;
+}
+
+/* Takes the best remedy of `*module`, and the module that it leads to. Returns false if there is
+ * none. */
+static bool take_best(Advisor *advisor, const Measured *first, PlanSteps *steps,
+                      rh_module **module) {
+  if (advisor->remedies.len == 0) return false;
+  Remedy *best = &advisor->remedies.data[0];
+  *vec_push(advisor->out, &steps->list) = total_of(&best->shown, first, &advisor->before);
+  *module = best->after;
+  best->after = NULL;
+  return true;
+}
+
+static bool is_enough(const AdviceRequest *request, const PlanSteps *steps) {
+  uint32_t len = steps->list.len;
+  uint32_t max_steps = request->max_steps ? request->max_steps : DEFAULT_STEPS;
+  return len >= max_steps || (len && steps->list.data[len - 1].is_met);
+}
+
+/* Goes on from the module that the first step led to, which is freed. */
+static rh_status extend_plan(const AdviceRequest *request, const Measured *first, rh_module *module,
+                             PlanSteps *steps, Arena *out, rh_diags *diags) {
+  rh_status status = RH_OK;
+  while (module && !is_enough(request, steps) && status == RH_OK) {
+    Advisor advisor;
+    advisor_open(&advisor, request, module, out, diags);
+    status = run_kinds(&advisor);
+    rank(&advisor);
+    rh_module *next = NULL;
+    bool is_longer = status == RH_OK && take_best(&advisor, first, steps, &next);
+    advisor_free(&advisor);
+    rh_module_free(module);
+    module = is_longer ? next : NULL;
+  }
+  rh_module_free(module);
+  return status;
+}
+
+/* ---- the result ---- */
+
+static const rh_remedy **pointers(const rh_remedy *list, size_t count, Arena *out) {
+  const rh_remedy **result = arena_array(out, const rh_remedy *, count);
+  for (size_t i = 0; i < count; i++)
+    result[i] = &list[i];
+  return result;
+}
+
+static void show_remedies(const Advisor *advisor, rh_advice *advice) {
+  uint32_t count = advisor->remedies.len;
+  rh_remedy *list = arena_array(advisor->out, rh_remedy, count);
+  for (uint32_t i = 0; i < count; i++)
+    list[i] = advisor->remedies.data[i].shown;
+  advice->remedies = pointers(list, count, advisor->out);
+  advice->num_remedies = count;
+}
+
+static void show_module(const Advisor *advisor, rh_advice *advice) {
+  const Measured *before = &advisor->before;
+  rh_memory *memory = arena_alloc(advisor->out, sizeof *memory);
+  *memory = before->memory;
+  advice->module = text_of_str(human_utf8(advisor->module->source->header.name, advisor->out));
+  advice->framework = framework_name(advisor->framework);
+  advice->target = advisor->module->backend.target->name;
+  advice->memory = memory;
+  advice->limit_bytes = advisor->request->limit_bytes;
+  advice->limit_counts = advisor->request->limit_counts;
+  advice->counted_bytes = before->counted_bytes;
+  advice->peak_instruction = before->peak_instruction;
+  advice->peak_op_name = before->peak_op_name;
+  advice->peak_source_file = before->peak_source_file;
+  advice->peak_source_line = before->peak_source_line;
+}
+
+rh_status advice_make(const AdviceRequest *request, rh_advice *advice, Arena *out,
+                      rh_diags *diags) {
+  Advisor advisor;
+  *advice = (rh_advice){0};
+  advisor_open(&advisor, request, request->module, out, diags);
+  const Measured first = advisor.before;
+  bool is_within = first.counted_bytes <= request->limit_bytes && request->limit_bytes != INT64_MAX;
+  PlanSteps steps = {0};
+  rh_module *next = NULL;
+  rh_status status = run_kinds(&advisor);
+  rank(&advisor);
+  show_module(&advisor, advice);
+  show_remedies(&advisor, advice);
+  if (status == RH_OK && !is_within) (void)take_best(&advisor, &first, &steps, &next);
+  advisor_free(&advisor);
+  if (status == RH_OK) {
+    status = extend_plan(request, &first, next, &steps, out, diags);
+  } else {
+    rh_module_free(next);
+  }
+  advice->plan = pointers(steps.list.data, steps.list.len, out);
+  advice->num_plan = steps.list.len;
+  bool is_last_met = steps.list.len && steps.list.data[steps.list.len - 1].is_met;
+  advice->is_met = request->limit_bytes == INT64_MAX || is_within || is_last_met;
+  advice->summary = advice_summary(advice, out);
+  return status;
+}

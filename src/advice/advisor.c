@@ -1,0 +1,164 @@
+#include "advice/advisor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "analysis/cost/link.h"
+#include "emit/human.h"
+
+enum { LEAST_SHARE = 50 }; /* a proposal gains at least one part of so many */
+
+/* ---- texts ---- */
+
+rh_text advice_text(Arena *out, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *text = arena_array(out, char, (size_t)length + 1);
+  vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  return (rh_text){text, (size_t)length};
+}
+
+/* A copy, because a text may be that of a simulated module, which is freed before the advice. */
+static Str kept(Str text, Arena *out) {
+  return (Str){arena_strndup(out, text.len ? text.data : "", text.len), text.len};
+}
+
+static SourcePlace place_in(Places *places, InstId id, Arena *out) {
+  InstId placed = report_place(places, id, NO_ID);
+  SourcePlace place = human_source_place(places->module, placed, out);
+  SourcePlace position = human_source_place(places->module, report_position(places, placed), out);
+  return (SourcePlace){kept(place.op_name, out), kept(position.file, out), position.line};
+}
+
+SourcePlace advisor_place(Advisor *advisor, InstId id) {
+  return place_in(&advisor->places, id, advisor->out);
+}
+
+void advisor_set_place(rh_remedy *remedy, SourcePlace place) {
+  remedy->source_file = text_of_str(place.file);
+  remedy->source_line = place.line > 0 ? place.line : 0;
+}
+
+const char *advisor_where(const Advisor *advisor, SourcePlace place) {
+  if (!place.file.len) return "the program";
+  uint32_t begin = 0;
+  for (uint32_t i = 0; i < place.file.len; i++) {
+    if (place.file.data[i] == '/') begin = i + 1;
+  }
+  int len = (int)(place.file.len - begin);
+  if (place.line <= 0) return arena_printf(advisor->out, "%.*s", len, place.file.data + begin);
+  return arena_printf(advisor->out, "%.*s:%d", len, place.file.data + begin, place.line);
+}
+
+/* ---- measures ---- */
+
+static void place_peak(const Module *module, InstId peak, Measured *measured, Arena *out,
+                       Arena *scratch) {
+  if (peak == NO_ID) return;
+  Arena *arena = arena_new(arena_options(scratch));
+  ValueAnalysis values = value_analysis_build(module, arena, scratch);
+  Places places = places_new(module, &values, arena);
+  SourcePlace place = place_in(&places, peak, out);
+  measured->peak_instruction = text_of_str(kept(human_utf8(inst_name(module, peak), out), out));
+  measured->peak_op_name = text_of_str(place.op_name);
+  measured->peak_source_file = text_of_str(place.file);
+  measured->peak_source_line = place.line > 0 ? place.line : 0;
+  arena_free(arena);
+}
+
+Measured measure_module(const AdviceRequest *request, const rh_module *handle, Arena *out,
+                        Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  MemoryProfile profile =
+      memory_model_find("heap")->measure(handle->module, &handle->schedule, NULL, arena, scratch);
+  Measured measured = {.memory = memory_of_profile(&profile)};
+  measured.counted_bytes = memory_counted_bytes(&measured.memory, request->limit_counts);
+  measured.seconds =
+      link_total_seconds(handle->module, &handle->schedule, request->device, arena, scratch);
+  place_peak(handle->module, profile.peak_inst, &measured, out, scratch);
+  measured.memory.peak_instruction = measured.peak_instruction;
+  arena_free(arena);
+  return measured;
+}
+
+void advisor_open(Advisor *advisor, const AdviceRequest *request, const rh_module *input,
+                  Arena *out, rh_diags *diags) {
+  *advisor = (Advisor){.request = request,
+                       .input = input,
+                       .module = input->module,
+                       .schedule = &input->schedule,
+                       .framework = framework_of(input->module),
+                       .diags = diags,
+                       .out = out,
+                       .arena = arena_new(arena_options(input->arena)),
+                       .scratch = arena_new(arena_options(input->arena))};
+  Arena *arena = advisor->arena, *scratch = advisor->scratch;
+  advisor->before = measure_module(request, input, out, scratch);
+  (void)memory_model_find("heap")->measure(advisor->module, advisor->schedule, &advisor->live,
+                                           arena, scratch);
+  advisor->values = value_analysis_build(advisor->module, arena, scratch);
+  advisor->places = places_new(advisor->module, &advisor->values, arena);
+}
+
+void advisor_free(Advisor *advisor) {
+  for (uint32_t i = 0; i < advisor->remedies.len; i++)
+    rh_module_free(advisor->remedies.data[i].after);
+  arena_free(advisor->scratch);
+  arena_free(advisor->arena);
+}
+
+int64_t advisor_live_bytes(const Advisor *advisor, LiveTest is_meant, const void *context) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < advisor->live.len; i++) {
+    if (is_meant(context, &advisor->live.list[i])) bytes += advisor->live.list[i].bytes;
+  }
+  return bytes;
+}
+
+/* ---- simulated modules ---- */
+
+rh_module *advisor_copy(const Advisor *advisor) {
+  rh_module *copy = handle_new(module_copy(advisor->input->module));
+  copy->schedule = schedule_copy(advisor->schedule, copy->module, copy->arena);
+  copy->has_schedule = true;
+  copy->scheduler = advisor->input->scheduler;
+  copy->preparation = advisor->input->preparation;
+  copy->requested_copies = advisor->input->requested_copies;
+  *copy->is_checked = true;
+  return copy;
+}
+
+static bool is_same(const rh_remedy *a, const rh_remedy *b) {
+  return a->counted_bytes == b->counted_bytes && a->added_seconds == b->added_seconds &&
+         a->source_line == b->source_line && a->kind == b->kind && a->every == b->every;
+}
+
+bool advisor_add(Advisor *advisor, const rh_remedy *draft, rh_module *after) {
+  const Measured *before = &advisor->before;
+  Measured measured = measure_module(advisor->request, after, advisor->out, advisor->scratch);
+  rh_remedy remedy = *draft;
+  remedy.counted_bytes = measured.counted_bytes;
+  remedy.saved_bytes = before->counted_bytes - measured.counted_bytes;
+  remedy.temp_bytes = measured.memory.temp_bytes;
+  remedy.peak_instruction = measured.peak_instruction;
+  remedy.peak_op_name = measured.peak_op_name;
+  remedy.peak_source_file = measured.peak_source_file;
+  remedy.peak_source_line = measured.peak_source_line;
+  remedy.added_seconds += measured.seconds - before->seconds;
+  remedy.added_fraction = before->seconds > 0 ? remedy.added_seconds / before->seconds : 0;
+  remedy.is_met = advisor->request->limit_bytes != INT64_MAX &&
+                  measured.counted_bytes <= advisor->request->limit_bytes;
+  bool stays = remedy.saved_bytes > 0 && remedy.saved_bytes >= before->counted_bytes / LEAST_SHARE;
+  for (uint32_t i = 0; i < advisor->remedies.len && stays; i++)
+    stays = !is_same(&advisor->remedies.data[i].shown, &remedy);
+  if (stays) {
+    *vec_push(advisor->arena, &advisor->remedies) = (Remedy){remedy, after};
+  } else {
+    rh_module_free(after);
+  }
+  return stays;
+}

@@ -1,0 +1,178 @@
+/* Advice to donate an argument: one whose memory no output takes over, though there is an output of
+ * its shape that none takes over either. Donation is by argument of the program, which may be a
+ * tree of arrays, `opt_state[0].mu['w']`; all parameters of one argument are donated together. */
+#include "advice/advisor.h"
+#include "emit/human.h"
+#include "ir/attribute.h"
+
+/* The aliases of the input and those that a donation adds. */
+typedef struct Matching {
+  const Module *module;
+  bool *is_taken;   /* by part of the result: a parameter's memory is taken over there */
+  bool *is_donated; /* by parameter */
+  ShapeId *parts;   /* by part of the result */
+  uint32_t num_parts;
+} Matching;
+
+static Matching matching_of(const Advisor *advisor, Arena *arena) {
+  const Module *module = advisor->module;
+  const Computation *entry = comp_get(module, module->entry);
+  const ModuleHeader *header = &module->source->header;
+  Matching matching = {.module = module, .num_parts = inst_shape(module, entry->root)->num_parts};
+  matching.is_taken = arena_zarray(arena, bool, matching.num_parts);
+  matching.is_donated = arena_zarray(arena, bool, entry->params.len);
+  matching.parts = arena_array(arena, ShapeId, matching.num_parts);
+  shape_list_parts(&module->shapes, inst_get(module, entry->root)->shape, matching.parts);
+  for (uint32_t i = 0; i < header->aliases.len; i++) {
+    const OutputAlias *alias = &header->aliases.data[i];
+    if (alias->output_part < matching.num_parts) matching.is_taken[alias->output_part] = true;
+    if (alias->param >= 0 && alias->param < entry->params.len)
+      matching.is_donated[alias->param] = true;
+  }
+  return matching;
+}
+
+/* ---- arguments ---- */
+
+/* The argument that a parameter belongs to: `opt_state` of `opt_state[0].mu['w']`. */
+static Str argument_of(const Module *module, InstId param) {
+  const Metadata *metadata = inst_metadata(module, param);
+  Str path = metadata ? module_span(module, metadata->op_name) : (Str){0};
+  if (!path.len) return inst_name(module, param);
+  uint32_t len = 0;
+  while (len < path.len && path.data[len] != '[' && path.data[len] != '.')
+    len++;
+  return (Str){path.data, len};
+}
+
+static bool is_of(const Matching *matching, uint32_t param, Str argument) {
+  const Module *module = matching->module;
+  InstId id = id_list(module, comp_get(module, module->entry)->params)[param];
+  return str_equal(argument_of(module, id), argument);
+}
+
+/* ---- simulation ---- */
+
+/* Gives the module aliases of its own, with room for more. */
+static ModuleHeader *own_header(Module *module, uint32_t more) {
+  ModuleSource *source = arena_alloc(module->arena, sizeof *source);
+  *source = *module->source;
+  ModuleHeader *header = &source->header;
+  uint32_t len = header->aliases.len;
+  OutputAlias *list = arena_array(module->arena, OutputAlias, (size_t)len + more);
+  if (len) memcpy(list, header->aliases.data, len * sizeof *list);
+  header->aliases.data = list;
+  header->aliases.cap = len + more;
+  module->source = source;
+  module->backend.copies = COPIES_PENDING; /* XLA decides anew what it has to copy */
+  return header;
+}
+
+/* The first parameter of the argument that may be donated for an output, as JAX pairs them: in the
+ * order of the outputs, by type and dimensions. NO_ID if there is none. */
+static uint32_t partner_of(const Matching *matching, uint32_t part, Str argument,
+                           const bool *is_used) {
+  const Module *module = matching->module;
+  const Computation *entry = comp_get(module, module->entry);
+  const Shape *shape = shape_get(&module->shapes, matching->parts[part]);
+  if (matching->is_taken[part] || !shape_is_array(shape)) return NO_ID;
+  for (uint32_t param = 0; param < entry->params.len; param++) {
+    if (matching->is_donated[param] || is_used[param] || !is_of(matching, param, argument))
+      continue;
+    ShapeId own = inst_get(module, id_list(module, entry->params)[param])->shape;
+    if (shape_compatible(&module->shapes, own, matching->parts[part])) return param;
+  }
+  return NO_ID;
+}
+
+/* The module with the argument donated; its parameters are in `params`. NULL if there is nothing to
+ * donate it for. */
+static rh_module *simulate(const Advisor *advisor, const Matching *matching, Str argument,
+                           IdVec *params, int64_t *bytes) {
+  const Module *module = advisor->module;
+  const Computation *entry = comp_get(module, module->entry);
+  ArenaMark mark = arena_mark(advisor->scratch);
+  bool *is_used = arena_zarray(advisor->scratch, bool, entry->params.len);
+  rh_module *copy = NULL;
+  ModuleHeader *header = NULL;
+  for (uint32_t part = 0; part < matching->num_parts; part++) {
+    uint32_t param = partner_of(matching, part, argument, is_used);
+    if (param == NO_ID) continue;
+    if (!copy) {
+      copy = advisor_copy(advisor);
+      header = own_header(copy->module, matching->num_parts);
+    }
+    is_used[param] = true;
+    header->aliases.data[header->aliases.len++] =
+        (OutputAlias){.output_part = part, .param = param, .param_part = 0};
+    *vec_push(advisor->arena, params) = param;
+    *bytes += target_sizes.of_part(module, matching->parts[part]);
+  }
+  arena_reset(advisor->scratch, mark);
+  return copy;
+}
+
+/* ---- the remedy ---- */
+
+static rh_text code_of(const Advisor *advisor, Str argument) {
+  int len = (int)argument.len;
+  switch (advisor->framework) {
+    case FRAMEWORK_PYTORCH:
+      return advice_text(advisor->out,
+                         "torch_xla._XLAC._xla_set_buffer_donation(%.*s, True)  # or update it in "
+                         "place",
+                         len, argument.data);
+    case FRAMEWORK_TENSORFLOW:
+      return advice_text(advisor->out,
+                         "%.*s.assign(…)  # of a tf.Variable, in a function with jit_compile=True",
+                         len, argument.data);
+    default:
+      return advice_text(advisor->out, "jax.jit(step, donate_argnames=(\"%.*s\",))", len,
+                         argument.data);
+  }
+}
+
+static void propose(Advisor *advisor, const Matching *matching, Str argument) {
+  IdVec params = {0};
+  int64_t bytes = 0;
+  rh_module *made = simulate(advisor, matching, argument, &params, &bytes);
+  if (!made) return;
+  Str unescaped = human_unescape(argument, advisor->out);
+  Str name = {arena_strndup(advisor->out, unescaped.data, unescaped.len), unescaped.len};
+  int64_t *numbers = arena_array(advisor->out, int64_t, params.len);
+  for (uint32_t i = 0; i < params.len; i++)
+    numbers[i] = params.data[i];
+  rh_remedy remedy = {.kind = "donate",
+                      .confidence = "high",
+                      .argument = text_of_str(name),
+                      .parameters = numbers,
+                      .num_parameters = params.len,
+                      .num_instances = params.len,
+                      .bytes_at_peak = bytes};
+  remedy.title =
+      advice_text(advisor->out, "donate the argument `%.*s`, %s that an output can take over",
+                  (int)name.len, name.data, human_bytes(bytes).text);
+  remedy.code = code_of(advisor, name);
+  remedy.explanation = advice_text(
+      advisor->out,
+      "%u array%s of it ha%s the shape of an output, and memory of %s own besides. The caller must "
+      "not use the argument after the call.",
+      params.len, params.len == 1 ? "" : "s", params.len == 1 ? "s" : "ve",
+      params.len == 1 ? "its" : "their");
+  advisor_add(advisor, &remedy, made);
+}
+
+void advise_donate(Advisor *advisor) {
+  const Module *module = advisor->module;
+  const Computation *entry = comp_get(module, module->entry);
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  Matching matching = matching_of(advisor, arena);
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    Str argument = argument_of(module, id_list(module, entry->params)[i]);
+    bool is_first = true;
+    for (uint32_t k = 0; k < i && is_first; k++)
+      is_first = !is_of(&matching, k, argument);
+    if (is_first) propose(advisor, &matching, argument);
+  }
+  arena_free(arena);
+}
