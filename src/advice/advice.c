@@ -69,6 +69,8 @@ static bool take_best(Advisor *advisor, const Measured *first, PlanSteps *steps,
                       rh_module **module) {
   if (advisor->remedies.len == 0) return false;
   Remedy *best = &advisor->remedies.data[0];
+  bool has_limit = advisor->request->limit_bytes != INT64_MAX;
+  if (!has_limit && rank_of(best->shown.confidence) == 2) return false; /* a last resort */
   *vec_push(advisor->out, &steps->list) = total_of(&best->shown, first, &advisor->before);
   *module = best->after;
   best->after = NULL;

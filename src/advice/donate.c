@@ -112,6 +112,42 @@ static rh_module *simulate(const Advisor *advisor, const Matching *matching, Str
   return copy;
 }
 
+/* Whether an instruction reads a parameter, itself or as a fusion, element by element: then the
+ * result is a new version of the parameter, as an update makes it. */
+static bool is_update_of(const Module *module, InstId id, InstId param) {
+  for (int step = 0; step < 8; step++) {
+    const Instruction *inst = inst_get(module, id);
+    for (uint32_t i = 0; i < inst->num_operands; i++) {
+      if (inst_operand(module, id, i) == param) return inst->opcode != OPCODE_DOT;
+    }
+    bool is_form = inst_is_pass_through(module, id) || inst->opcode == OPCODE_COPY ||
+                   inst->opcode == OPCODE_CONVERT;
+    if (!is_form) return false;
+    id = inst_operand(module, id, 0);
+  }
+  return false;
+}
+
+/* Whether at least half of the bytes that would be donated are for new versions of themselves. */
+static bool is_state(const Advisor *advisor, const rh_module *made) {
+  const Module *module = advisor->module;
+  const Computation *entry = comp_get(module, module->entry);
+  const ModuleHeader *header = &made->module->source->header;
+  InstId root = entry->root;
+  int64_t updated = 0, all = 0;
+  for (uint32_t i = module->source->header.aliases.len; i < header->aliases.len; i++) {
+    const OutputAlias *alias = &header->aliases.data[i];
+    InstId param = id_list(module, entry->params)[alias->param], result = root;
+    if (inst_get(module, root)->opcode == OPCODE_TUPLE && alias->output_part > 0)
+      result = inst_operand(module, root,
+                            shape_element_of_part(inst_shape(module, root), alias->output_part));
+    int64_t bytes = target_sizes.of_part(module, inst_get(module, param)->shape);
+    all += bytes;
+    if (is_update_of(module, result, param)) updated += bytes;
+  }
+  return 2 * updated >= all;
+}
+
 /* ---- the remedy ---- */
 
 static rh_text code_of(const Advisor *advisor, Str argument) {
@@ -149,16 +185,20 @@ static void propose(Advisor *advisor, const Matching *matching, Str argument) {
                       .num_parameters = params.len,
                       .num_instances = params.len,
                       .bytes_at_peak = bytes};
+  bool is_sure = is_state(advisor, made);
+  if (!is_sure) remedy.confidence = "low";
   remedy.title =
       advice_text(advisor->out, "donate the argument `%.*s`, %s that an output can take over",
                   (int)name.len, name.data, human_bytes(bytes).text);
   remedy.code = code_of(advisor, name);
   remedy.explanation = advice_text(
       advisor->out,
-      "%u array%s of it ha%s the shape of an output, and memory of %s own besides. The caller must "
-      "not use the argument after the call.",
-      params.len, params.len == 1 ? "" : "s", params.len == 1 ? "s" : "ve",
-      params.len == 1 ? "its" : "their");
+      "%u array%s of it ha%s the shape of an output, and memory of %s own besides. %s", params.len,
+      params.len == 1 ? "" : "s", params.len == 1 ? "s" : "ve", params.len == 1 ? "its" : "their",
+      is_sure
+          ? "The caller must not use the argument after the call."
+          : "The outputs are no new versions of it, so this is right only if the caller does not "
+            "need the argument after the call.");
   advisor_add(advisor, &remedy, made);
 }
 

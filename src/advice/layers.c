@@ -1,0 +1,396 @@
+#include "advice/layers.h"
+
+#include <stdlib.h>
+
+#include "emit/report/report.h"
+#include "ir/attribute.h"
+#include "ir/chars.h"
+#include "ir/hash.h"
+#include "remat/algorithms/forward_end.h"
+
+enum { MAX_LAYERS = 64, LEAST_INSTRUCTIONS = 2 };
+
+/* ---- the forward part ---- */
+
+static Str op_name_of(const Module *module, InstId id) {
+  const Metadata *metadata = inst_metadata(module, id);
+  return metadata ? module_span(module, metadata->op_name) : (Str){0};
+}
+
+static SchedPos end_by_names(const Module *module, Sequence sequence) {
+  int64_t num_backward = 0, best = -1, balance = 0;
+  SchedPos end = NO_ID;
+  for (SchedPos pos = 0; pos < sequence.len; pos++)
+    num_backward += str_contains(op_name_of(module, sequence.ids[pos]), "transpose(");
+  if (num_backward == 0) return NO_ID;
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    Str name = op_name_of(module, sequence.ids[pos]);
+    if (!name.len) continue;
+    bool is_forward = str_contains(name, "jvp(") && !str_contains(name, "transpose(");
+    balance += is_forward ? 1 : str_contains(name, "transpose(") ? -1 : 0;
+    if (balance <= best) continue;
+    best = balance;
+    end = pos;
+  }
+  return end;
+}
+
+static SchedPos end_by_flow(const Module *module, Sequence sequence, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  SchedPos *positions = arena_zarray(arena, SchedPos, module->insts.len);
+  for (SchedPos pos = 0; pos < sequence.len; pos++)
+    positions[sequence.ids[pos]] = pos;
+  bool *is_heavy = find_heavy(module, arena, scratch);
+  SchedPos end =
+      find_forward_end(module, sequence, positions, is_heavy, FORWARD_END_BY_BYTES, scratch);
+  arena_free(arena);
+  return end;
+}
+
+ForwardPart forward_part_of(const Module *module, Sequence sequence, Arena *scratch) {
+  ForwardPart forward = {.module = module, .sequence = sequence};
+  forward.end = end_by_names(module, sequence);
+  if (forward.end == NO_ID) forward.end = end_by_flow(module, sequence, scratch);
+  return forward;
+}
+
+/* ---- functions ---- */
+
+/* A function as it is called from one frame. */
+typedef struct Call {
+  Str function, file; /* of the callee */
+  int32_t caller;     /* number of the frame that calls it */
+} Call;
+
+typedef struct Finder {
+  const ForwardPart *forward;
+  LayersList *found;
+  VEC(Call) calls; /* one for each function: its first call */
+  Arena *out, *scratch;
+} Finder;
+
+static int32_t frame_of(const Module *module, InstId id) {
+  const Metadata *metadata = inst_metadata(module, id);
+  return metadata ? metadata->stack_frame_id : 0;
+}
+
+/* The number of the frame from which a function is called on this stack, 0 = it is not on it. Of
+ * several, the outermost call counts. */
+static int32_t caller_on_stack(const Module *module, int32_t number, const Call *call) {
+  SourceFrame frame;
+  int32_t caller = 0;
+  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
+    if (!source_frame_get(module, number, &frame)) break;
+    if (str_equal(frame.function, call->function) && str_equal(frame.file, call->file) &&
+        frame.parent)
+      caller = frame.parent;
+  }
+  return caller;
+}
+
+static bool is_known_call(const Finder *finder, const SourceFrame *frame) {
+  for (uint32_t i = 0; i < finder->calls.len; i++) {
+    const Call *call = &finder->calls.data[i];
+    if (str_equal(call->function, frame->function) && str_equal(call->file, frame->file))
+      return true;
+  }
+  return false;
+}
+
+static void find_calls(Finder *finder) {
+  const Module *module = finder->forward->module;
+  for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+    SourceFrame frame;
+    int32_t number = frame_of(module, finder->forward->sequence.ids[pos]);
+    for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
+      if (!source_frame_get(module, number, &frame)) break;
+      bool is_call = frame.parent && frame.function.len && frame.file.len && !frame.is_library;
+      if (!is_call || finder->calls.len == MAX_LAYERS || is_known_call(finder, &frame)) continue;
+      *vec_push(finder->scratch, &finder->calls) = (Call){frame.function, frame.file, frame.parent};
+    }
+  }
+}
+
+/* What tells one instruction of a function from the others: where it was traced, and what it is. */
+typedef struct Role {
+  uint64_t key;
+  uint32_t count;
+  SchedPos first;
+} Role;
+
+typedef struct Roles {
+  VEC(Role) list;
+  IdTable table;
+} Roles;
+
+/* Numbers in names are left out, because scopes of repetitions differ in them. */
+static uint64_t role_key(const Module *module, InstId id) {
+  Str name = op_name_of(module, id);
+  uint64_t key = hash_mix(HASH_SEED, (uint64_t)frame_of(module, id));
+  for (uint32_t i = 0; i < name.len; i++) {
+    if (!char_is_digit(name.data[i])) key = hash_mix(key, (unsigned char)name.data[i]);
+  }
+  return key;
+}
+
+static Role *role_of(Roles *roles, uint64_t key, SchedPos pos, Arena *arena) {
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&roles->table, key); id_probe_next(&probe, &id);) {
+    if (roles->list.data[id].key == key) return &roles->list.data[id];
+  }
+  id_table_add(&roles->table, arena, key, roles->list.len);
+  Role *role = vec_push(arena, &roles->list);
+  *role = (Role){.key = key, .first = pos};
+  return role;
+}
+
+static bool is_work(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return !opcode_has(opcode, OPF_FREE) && !inst_is_pass_through(module, id) &&
+         opcode != OPCODE_PARAMETER && opcode != OPCODE_CONSTANT;
+}
+
+/* ---- how often a function is called ---- */
+
+/* How often each frame occurs among the instructions that are computed from the arguments, those
+ * within fusions included. Masks and the like are left out: XLA merges what is alike in all calls.
+ */
+typedef struct FrameCounts {
+  uint32_t *of;     /* by number of the frame */
+  bool *is_derived; /* by InstId: computed from a parameter of the computation */
+} FrameCounts;
+
+static bool is_float(const Module *module, InstId id) {
+  const Shape *shape = inst_shape(module, id);
+  if (shape_is_tuple(shape)) return true;
+  uint8_t kind = type_info((ElementType)shape->type)->class;
+  return kind == TYPE_CLASS_FLOAT || kind == TYPE_CLASS_COMPLEX;
+}
+
+static void count_frame(const Module *module, InstId id, FrameCounts *counts) {
+  int32_t number = frame_of(module, id);
+  bool is_counted = is_float(module, id) && is_work(module, id) && number > 0 &&
+                    (uint32_t)number <= module->source->stack_frames.len;
+  if (is_counted) counts->of[number]++;
+}
+
+static FrameCounts count_frames(const Finder *finder) {
+  const Module *module = finder->forward->module;
+  FrameCounts counts = {
+      .of = arena_zarray(finder->scratch, uint32_t, module->source->stack_frames.len + 1),
+      .is_derived = arena_zarray(finder->scratch, bool, module->insts.len)};
+  for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+    InstId id = finder->forward->sequence.ids[pos];
+    const Instruction *inst = inst_get(module, id);
+    bool is_derived = inst->opcode == OPCODE_PARAMETER;
+    for (uint32_t i = 0; i < inst->num_operands && !is_derived; i++)
+      is_derived = counts.is_derived[inst_operand(module, id, i)];
+    counts.is_derived[id] = is_derived;
+    if (!is_derived) continue;
+    count_frame(module, id, &counts);
+    if (inst->opcode != OPCODE_FUSION) continue;
+    CompId comp = inst_callees(module, id)[0];
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
+      count_frame(module, comp_inst(module, comp, i), &counts);
+  }
+  return counts;
+}
+
+/* The least number of times that a line of the function, or of what it calls, occurs where it is
+ * called from `caller`: it is not called more often. */
+static uint32_t most_calls(const Module *module, const FrameCounts *counts, const Call *call,
+                           int32_t caller) {
+  uint32_t least = UINT32_MAX;
+  for (uint32_t number = 1; number <= module->source->stack_frames.len; number++) {
+    if (counts->of[number] == 0 || counts->of[number] >= least) continue;
+    if (caller_on_stack(module, (int32_t)number, call) == caller) least = counts->of[number];
+  }
+  return least;
+}
+
+/* The number that most roles have is how often the function is called; the first role that has it
+ * marks where each call begins. */
+static Role begin_of(const Roles *roles) {
+  Role best = {0};
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < roles->list.len; i++) {
+    uint32_t alike = 0, count = roles->list.data[i].count;
+    for (uint32_t k = 0; k < roles->list.len; k++)
+      alike += roles->list.data[k].count == count ? count : 0;
+    bool is_better = alike > most || (alike == most && count > best.count);
+    if (!is_better) continue;
+    most = alike;
+    best = roles->list.data[i];
+  }
+  for (uint32_t i = 0; i < roles->list.len; i++) {
+    const Role *role = &roles->list.data[i];
+    if (role->count == best.count && role->first < best.first) best = *role;
+  }
+  return best;
+}
+
+/* Numbers the calls of a function. Calls from different frames are different ones. */
+static void number_calls(Finder *finder, const FrameCounts *counts, const Call *call,
+                         Layers *layers) {
+  const ForwardPart *forward = finder->forward;
+  const Module *module = forward->module;
+  VEC(int32_t) callers = {0};
+  uint32_t num_insts = 0;
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    int32_t caller = caller_on_stack(module, frame_of(module, forward->sequence.ids[pos]), call);
+    bool is_new = caller != 0;
+    for (uint32_t i = 0; i < callers.len; i++)
+      is_new &= callers.data[i] != caller;
+    if (is_new) *vec_push(finder->scratch, &callers) = caller;
+  }
+  for (uint32_t c = 0; c < callers.len; c++) {
+    Roles roles = {0};
+    for (int pass = 0; pass < 2; pass++) {
+      Role begin = pass ? begin_of(&roles) : (Role){0};
+      if (begin.count > most_calls(module, counts, call, callers.data[c])) begin = (Role){0};
+      uint32_t number = layers->num_instances, num_begun = 0;
+      for (SchedPos pos = 0; pos <= forward->end; pos++) {
+        InstId id = forward->sequence.ids[pos];
+        if (caller_on_stack(module, frame_of(module, id), call) != callers.data[c]) continue;
+        uint64_t key = role_key(module, id);
+        if (pass == 0) {
+          if (is_work(module, id)) role_of(&roles, key, pos, finder->scratch)->count++;
+          num_insts++;
+          continue;
+        }
+        if (key == begin.key && is_work(module, id) && num_begun++ > 0) number++;
+        layers->instance_of[pos] = number;
+        layers->num_instances = number + 1;
+      }
+      if (pass == 0 && roles.list.len == 0) break;
+    }
+  }
+  if (num_insts < LEAST_INSTRUCTIONS) layers->num_instances = 0;
+}
+
+static uint32_t *new_instances(const Finder *finder) {
+  uint32_t count = finder->forward->sequence.len;
+  uint32_t *instances = arena_array(finder->out, uint32_t, count);
+  memset(instances, 0xff, count * sizeof *instances);
+  return instances;
+}
+
+static void add_functions(Finder *finder) {
+  const Module *module = finder->forward->module;
+  find_calls(finder);
+  FrameCounts counts = count_frames(finder);
+  for (uint32_t i = 0; i < finder->calls.len; i++) {
+    const Call *call = &finder->calls.data[i];
+    SourceFrame caller;
+    Layers layers = {.function = call->function, .instance_of = new_instances(finder)};
+    number_calls(finder, &counts, call, &layers);
+    /* the frame that calls it through libraries is of no use as a place */
+    int32_t number = call->caller;
+    while (source_frame_get(module, number, &caller) && caller.is_library)
+      number = caller.parent;
+    layers.place = (SourcePlace){.file = caller.file, .line = caller.line};
+    if (layers.num_instances) *vec_push(finder->out, &finder->found->list) = layers;
+  }
+}
+
+/* ---- scopes ---- */
+
+static bool has_number(Str part) {
+  for (uint32_t i = 0; i < part.len; i++) {
+    if (char_is_digit(part.data[i])) return true;
+  }
+  return false;
+}
+
+/* The text with `*` in place of each number. */
+static Str starred(Str text, Arena *out) {
+  char *result = arena_array(out, char, (size_t)text.len + 1);
+  uint32_t len = 0;
+  for (uint32_t i = 0; i < text.len; i++) {
+    bool is_digit = char_is_digit(text.data[i]);
+    if (is_digit && len && result[len - 1] == '*') continue;
+    result[len++] = is_digit ? '*' : text.data[i];
+  }
+  return (Str){result, len};
+}
+
+/* The path of the scope that an instruction is in, down to the first part with a number and `below`
+ * parts more. Empty if there is none. */
+static Str numbered_path(const Module *module, InstId id, uint32_t below, Arena *out) {
+  Str parts[MAX_SCOPE_DEPTH];
+  Str name = op_name_of(module, id);
+  if (!str_contains(name, "/")) return (Str){0};
+  uint32_t count = scope_split(name, parts), first = 0;
+  while (first < count && !has_number(parts[first]))
+    first++;
+  uint32_t end = first + 1 + below;
+  if (end >= count) return (Str){0};  /* the last part is the operation */
+  uint32_t begin = first > 0 ? 1 : 0; /* the first part is the function that was compiled */
+  return scope_join(parts + begin, end - begin, out);
+}
+
+static void add_scope(Finder *finder, uint32_t below, Str pattern) {
+  const ForwardPart *forward = finder->forward;
+  VEC(Str) paths = {0};
+  Layers layers = {.scope = pattern, .instance_of = new_instances(finder)};
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    Str path = numbered_path(forward->module, forward->sequence.ids[pos], below, finder->scratch);
+    if (!path.len || !str_equal(starred(path, finder->scratch), pattern)) continue;
+    uint32_t number = 0;
+    while (number < paths.len && !str_equal(paths.data[number], path))
+      number++;
+    if (number == paths.len) *vec_push(finder->scratch, &paths) = path;
+    layers.instance_of[pos] = number;
+  }
+  layers.num_instances = paths.len;
+  *vec_push(finder->out, &finder->found->list) = layers;
+}
+
+static void add_scopes(Finder *finder) {
+  const ForwardPart *forward = finder->forward;
+  for (uint32_t below = 0; below <= 1; below++) {
+    VEC(Str) patterns = {0};
+    for (SchedPos pos = 0; pos <= forward->end && patterns.len < MAX_LAYERS; pos++) {
+      Str path = numbered_path(forward->module, forward->sequence.ids[pos], below, finder->scratch);
+      if (!path.len) continue;
+      Str pattern = starred(path, finder->out);
+      bool is_new = true;
+      for (uint32_t i = 0; i < patterns.len; i++)
+        is_new &= !str_equal(patterns.data[i], pattern);
+      if (!is_new) continue;
+      *vec_push(finder->scratch, &patterns) = pattern;
+      add_scope(finder, below, pattern);
+    }
+  }
+}
+
+/* ---- all ---- */
+
+/* The pattern that all names of a function's instructions begin with, down to a part with a number.
+ */
+static Str common_scope(const ForwardPart *forward, const Layers *layers, Arena *out,
+                        Arena *scratch) {
+  Str common = {0};
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    if (layers->instance_of[pos] == NO_ID) continue;
+    Str path = numbered_path(forward->module, forward->sequence.ids[pos], 0, scratch);
+    if (!path.len) continue;
+    Str pattern = starred(path, out);
+    if (common.len && !str_equal(common, pattern)) return (Str){0};
+    common = pattern;
+  }
+  return common;
+}
+
+LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
+  LayersList found = {0};
+  if (forward->end == NO_ID) return found;
+  ArenaMark mark = arena_mark(scratch);
+  Finder finder = {.forward = forward, .found = &found, .out = out, .scratch = scratch};
+  add_functions(&finder);
+  for (uint32_t i = 0; i < found.list.len; i++)
+    found.list.data[i].scope = common_scope(forward, &found.list.data[i], out, scratch);
+  add_scopes(&finder);
+  arena_reset(scratch, mark);
+  return found;
+}

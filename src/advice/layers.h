@@ -1,0 +1,42 @@
+/* The repetitions of a function or of a scope in the forward part of a computation: which of its
+ * instructions belong to the first layer, which to the second, and so on.
+ *
+ * A scope has a number in its name, h_0, h_1: repetitions differ in it, and all of them together
+ * are the pattern with a star in place of the number. A function that is called in a loop of the
+ * program has the same call stack in each call. Its repetitions are told apart by an instruction
+ * that each has once, where each begins: XLA's orders go through the forward part layer by layer.
+ */
+#ifndef REMAT_HLO_ADVICE_LAYERS_H
+#define REMAT_HLO_ADVICE_LAYERS_H
+
+#include "ir/schedule.h"
+#include "ir/source_place.h"
+
+/* A function or a scope, and where it is. */
+typedef struct Layers {
+  Str function;      /* raw text; empty for a scope */
+  SourcePlace place; /* where the function is called, raw; without a file if it is not known */
+  Str scope;         /* the pattern of the scope; empty = unknown */
+  uint32_t num_instances;
+  uint32_t *instance_of; /* by position: its number from 0; NO_ID = outside */
+} Layers;
+
+typedef struct LayersList {
+  VEC(Layers) list;
+} LayersList;
+
+/* The forward part of a computation in its order. */
+typedef struct ForwardPart {
+  const Module *module;
+  Sequence sequence;
+  SchedPos end; /* its last position; NO_ID = there is no forward part */
+} ForwardPart;
+
+/* Where names of operations say what is a transpose, the position that separates best what is from
+ * what is not; else what the flow of data says (remat/algorithms/forward_end.h). */
+ForwardPart forward_part_of(const Module *module, Sequence sequence, Arena *scratch);
+
+/* All functions and scopes of the forward part, those with more instructions first. */
+LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch);
+
+#endif

@@ -1,0 +1,118 @@
+#include "advice/scan_study.h"
+
+#include "advice/frames.h"
+#include "emit/human.h"
+#include "remat/scan/describe.h"
+
+enum { LEAST_SHARE = 50 }; /* stacks are worth advice if they are one part of so many of the peak */
+
+void scan_study_open(ScanStudy *study, Advisor *advisor) {
+  *study = (ScanStudy){.advisor = advisor,
+                       .options = RH_REMAT_OPTIONS_INIT,
+                       .arena = arena_new(arena_options(advisor->scratch))};
+  study->options.remat_collectives = true; /* a checkpoint repeats them, too */
+  study->request = (RematRequest){.module = advisor->input,
+                                  .options = &study->options,
+                                  .algorithm = remat_algorithm_find("none"),
+                                  .memory_model = memory_model_find("heap"),
+                                  .device = advisor->request->device};
+  patience_begin(&study->patience, &study->options, 0);
+  study->status = problem_prepare(&study->problem, &study->findings, &study->request,
+                                  &study->patience, advisor->diags);
+  study->problem.parameters.fuse_any_rounding = true; /* the compiler fuses anew in any case */
+  if (study->status == RH_OK)
+    variant_analyze(&study->problem, advisor->input, &study->scans, study->arena);
+}
+
+void scan_study_free(ScanStudy *study) {
+  Advisor *advisor = study->advisor;
+  if (study->status != RH_OK && advisor->status == RH_OK) advisor->status = study->status;
+  problem_free(&study->problem);
+  arena_free(study->arena);
+}
+
+/* ---- a loop ---- */
+
+static bool is_stack_of(const void *context, const LiveBuffer *buffer) {
+  const Loop *loop = context;
+  return buffer->inst == loop->id || buffer->inst == loop->init;
+}
+
+/* The body of a scan is the function that was called at the scan's line. */
+static Str body_of(const ScanStudy *study, const ScanValues *values, SourcePlace place) {
+  const Module *module = study->advisor->module;
+  for (uint32_t i = 0; i < values->list.len; i++) {
+    if (values->list.data[i].kind != SCAN_COMPUTED) continue;
+    Str name = function_called_at(module, values->list.data[i].inst, place);
+    if (!name.len) continue;
+    name = human_utf8(name, study->advisor->out);
+    return (Str){arena_strndup(study->advisor->out, name.data, name.len), name.len};
+  }
+  return (Str){0};
+}
+
+/* Bytes of the stacks that are no longer needed if only the state is stored. */
+static int64_t stacked_bytes(const ScanStudy *study, const ScanValues *values) {
+  const Stacks *stacks = values->stacks;
+  int64_t bytes = 0;
+  for (uint32_t i = stacks->first_of[values->loop]; i < stacks->first_of[values->loop + 1]; i++)
+    bytes += scan_stack_bytes(&study->scans, i);
+  return bytes;
+}
+
+static ScanPlace place_of(ScanStudy *study, uint32_t border) {
+  Advisor *advisor = study->advisor;
+  const ScanValues *values = &study->scans.borders.data[border];
+  const Loop *loop = &study->scans.loops.list[values->loop];
+  SourcePlace place = advisor_place(advisor, scan_place_of_loop(&study->scans, values));
+  ScanPlace found = {.values = values, .border = border, .place = place, .trips = loop->trips};
+  found.where = advisor_where(advisor, place);
+  found.body = body_of(study, values, place);
+  int64_t live = advisor_live_bytes(advisor, is_stack_of, loop);
+  int64_t all = stacked_bytes(study, values);
+  found.live_bytes = live > 0 && live < all ? live : all;
+  return found;
+}
+
+/* ---- simulations ---- */
+
+bool *const *scan_kept(const ScanStudy *study, uint32_t border) {
+  uint32_t num_borders = study->scans.borders.len;
+  bool **is_kept = arena_array(study->arena, bool *, num_borders);
+  for (uint32_t b = 0; b < num_borders; b++) {
+    const ScanValues *values = &study->scans.borders.data[b];
+    is_kept[b] = arena_zarray(study->arena, bool, values->list.len);
+    for (uint32_t v = 0; v < values->list.len; v++) {
+      const ScanValue *value = &values->list.data[v];
+      is_kept[b][v] = b == border ? value->kind == SCAN_STATE : value->stack != NO_ID;
+    }
+  }
+  return is_kept;
+}
+
+rh_module *scan_simulate(ScanStudy *study, const VariantGoal *goal) {
+  Variant variant;
+  rh_status status = variant_make(&study->problem, goal, &variant);
+  if (status != RH_OK) study->status = status;
+  rh_module *made = status == RH_OK ? variant.module : NULL;
+  if (made) variant.module = NULL;
+  variant_free(&variant);
+  return made;
+}
+
+rh_remedy scan_remedy(const ScanPlace *scan, const char *kind) {
+  rh_remedy remedy = {.kind = kind,
+                      .confidence = "high",
+                      .function = text_of_str(scan->body),
+                      .num_instances = scan->trips,
+                      .bytes_at_peak = scan->live_bytes};
+  advisor_set_place(&remedy, scan->place);
+  return remedy;
+}
+
+void scan_study_visit(ScanStudy *study, ScanFn visit) {
+  for (uint32_t i = 0; i < study->scans.borders.len && study->status == RH_OK; i++) {
+    ScanPlace scan = place_of(study, i);
+    if (scan.live_bytes >= study->advisor->before.counted_bytes / LEAST_SHARE) visit(study, &scan);
+  }
+}

@@ -1,0 +1,51 @@
+/* What the kinds of advice on scans share: loops whose stacks other loops read, what is said of
+ * their places, and how a change of one of them is simulated. */
+#ifndef REMAT_HLO_ADVICE_SCAN_STUDY_H
+#define REMAT_HLO_ADVICE_SCAN_STUDY_H
+
+#include "advice/advisor.h"
+#include "remat/engine/variant.h"
+
+/* What all simulations of one module share. */
+typedef struct ScanStudy {
+  Advisor *advisor;
+  rh_remat_options options;
+  RematRequest request;
+  Patience patience;
+  Problem problem;
+  Findings findings;
+  ScanModule scans;
+  rh_status status;
+  Arena *arena;
+} ScanStudy;
+
+/* What is said of a loop in all proposals. */
+typedef struct ScanPlace {
+  const ScanValues *values;
+  uint32_t border; /* of study->scans */
+  SourcePlace place;
+  const char *where;
+  Str body; /* the function that is the body; empty = unknown */
+  int64_t trips;
+  int64_t live_bytes; /* of the stacks at the peak */
+} ScanPlace;
+
+/* `*study` must stay where it is. An error is left in the status; free it in any case. */
+void scan_study_open(ScanStudy *study, Advisor *advisor);
+void scan_study_free(ScanStudy *study);
+
+/* Visits the loops whose stacks are worth advice. */
+typedef void (*ScanFn)(ScanStudy *study, const ScanPlace *scan);
+void scan_study_visit(ScanStudy *study, ScanFn visit);
+
+/* By border and value, what is stored in any case if this loop gets a checkpoint: what it carries,
+ * and what other loops store now. */
+bool *const *scan_kept(const ScanStudy *study, uint32_t border);
+
+/* The module after a change of loops, as a new one that the caller owns; NULL if there is none. */
+rh_module *scan_simulate(ScanStudy *study, const VariantGoal *goal);
+
+/* A remedy with its place. */
+rh_remedy scan_remedy(const ScanPlace *scan, const char *kind);
+
+#endif

@@ -1,0 +1,269 @@
+/* Advice on what the backward part reads of the forward part: a checkpoint around a function or a
+ * scope, at each of its repetitions, or at every so-manieth, with or without a policy.
+ *
+ * Simulated by clones: what a repetition computes from its inputs is computed again before the
+ * backward part first reads it, all of it once, and its inputs stay (remat/algorithms). */
+#include <stdlib.h>
+
+#include "advice/advisor.h"
+#include "advice/layers.h"
+#include "analysis/memory/remat_memory.h"
+#include "emit/human.h"
+#include "remat/algorithms/checkpoint_choice.h"
+#include "remat/algorithms/forward_end.h"
+#include "remat/rewrite/dce.h"
+
+enum { MAX_TRIED = 16 };
+
+/* The policies of jax.checkpoint that are tried. */
+typedef enum Policy {
+  POLICY_NOTHING,
+  POLICY_DOTS,
+  POLICY_WEIGHT_DOTS, /* products without batch dimensions, which are those with weights */
+} Policy;
+
+static const char *policy_name(Policy policy) {
+  switch (policy) {
+    case POLICY_DOTS: return "dots_saveable";
+    case POLICY_WEIGHT_DOTS: return "dots_with_no_batch_dims_saveable";
+    default: return NULL;
+  }
+}
+
+typedef struct Study {
+  Advisor *advisor;
+  CompId comp;
+  ForwardPart forward;
+  bool *is_product;       /* by InstId */
+  bool *is_batch_product; /* by InstId: it has batch dimensions */
+  Arena *arena;
+} Study;
+
+/* ---- products ---- */
+
+static bool has_batch_dims(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_DOT) {
+    const Attr *attr = inst_attr(module, id, ATTR_LHS_BATCH_DIMS);
+    return attr && inst_attr_ints(module, id, ATTR_LHS_BATCH_DIMS).len > 0;
+  }
+  for (uint32_t c = 0; c < inst->num_callees; c++) {
+    CompId comp = inst_callees(module, id)[c];
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      InstId inner = comp_inst(module, comp, i);
+      if (inst_get(module, inner)->opcode == OPCODE_DOT && has_batch_dims(module, inner))
+        return true;
+    }
+  }
+  return false;
+}
+
+static Study study_open(Advisor *advisor, CompId comp, Arena *arena) {
+  const Module *module = advisor->module;
+  Study study = {.advisor = advisor, .comp = comp, .arena = arena};
+  study.forward = forward_part_of(module, advisor->schedule->of[comp], advisor->scratch);
+  study.is_product = find_heavy(module, arena, advisor->scratch);
+  study.is_batch_product = arena_zarray(arena, bool, module->insts.len);
+  for (InstId id = 0; id < module->insts.len; id++)
+    study.is_batch_product[id] = study.is_product[id] && has_batch_dims(module, id);
+  return study;
+}
+
+/* ---- simulation ---- */
+
+/* What a proposal changes. */
+typedef struct Proposal {
+  const Layers *layers;
+  uint32_t every; /* repetitions 0, every, 2 * every, … get a checkpoint */
+  Policy policy;
+} Proposal;
+
+static bool is_wrapped(const Proposal *proposal, SchedPos pos) {
+  uint32_t instance = proposal->layers->instance_of[pos];
+  return instance != NO_ID && instance % proposal->every == 0;
+}
+
+static bool policy_saves(const Study *study, Policy policy, InstId id) {
+  if (policy == POLICY_NOTHING || !study->is_product[id]) return false;
+  return policy == POLICY_DOTS || !study->is_batch_product[id];
+}
+
+/* By position: whether another repetition, or what is outside of them, reads the value in the
+ * forward part. */
+static bool *find_read_outside(const Proposal *proposal, const CheckpointChoice *choice,
+                               Arena *out) {
+  const uint32_t *instance_of = proposal->layers->instance_of;
+  const LateClones *clones = &choice->clones;
+  const Module *module = clones->module;
+  bool *is_read = arena_zarray(out, bool, (size_t)clones->early_end + 1);
+  for (SchedPos reader = 0; reader <= clones->early_end; reader++) {
+    if (choice->origins[reader] != reader) continue; /* its readers count */
+    InstId id = clones->sequence.ids[reader];
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      SchedPos origin = choice->origins[clones->positions[inst_operand(module, id, i)]];
+      is_read[origin] |= instance_of[origin] != instance_of[reader];
+    }
+  }
+  return is_read;
+}
+
+static void choose(const Study *study, const Proposal *proposal, CheckpointChoice *choice) {
+  bool *is_read_outside = find_read_outside(proposal, choice, choice->clones.arena);
+  for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
+    InstId id = choice->clones.sequence.ids[pos];
+    choice->values[pos].is_checkpoint = !is_wrapped(proposal, pos) || is_read_outside[pos] ||
+                                        policy_saves(study, proposal->policy, id);
+  }
+  checkpoint_choice_keep_only(choice);
+}
+
+/* Bytes that the proposal is about: what is computed again, as far as it lives at the peak. */
+static int64_t freed_at_peak(const Study *study, const CheckpointChoice *choice) {
+  const Advisor *advisor = study->advisor;
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < advisor->live.len; i++) {
+    SchedPos pos = choice->clones.positions[advisor->live.list[i].inst];
+    if (pos > choice->clones.early_end) continue;
+    const CheckpointValue *value = &choice->values[choice->origins[pos]];
+    if (!value->is_kept && value->last_late != NO_ID) bytes += advisor->live.list[i].bytes;
+  }
+  return bytes;
+}
+
+/* The module with clones; NULL if none was made. */
+static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t *bytes_at_peak) {
+  const Advisor *advisor = study->advisor;
+  Arena *arena = arena_new(arena_options(advisor->scratch)), *scratch = advisor->scratch;
+  rh_module *made = advisor_copy(advisor);
+  Module *module = made->module;
+  Rewrite rewrite = rewrite_begin(module);
+  Legality legality = {.module = module,
+                       .effects = side_effects_build(module, arena, scratch),
+                       .allow_collectives = true,
+                       .any_rounding = true,
+                       .is_kept = arena_zarray(arena, bool, module->insts.len),
+                       .num_kept = module->insts.len};
+  RematJob job = {.rewrite = &rewrite, .schedule = &made->schedule, .legality = &legality};
+  PointsTo points_to = points_to_build(module, arena, scratch);
+  RematMemory memory = remat_memory(module, &made->schedule, arena, scratch);
+  CheckpointChoice choice =
+      checkpoint_choice_begin(&job, &points_to, study->comp, study->forward.end,
+                              memory.of[study->comp].bytes_at, arena, scratch);
+  choose(study, proposal, &choice);
+  *bytes_at_peak = freed_at_peak(study, &choice);
+  uint32_t num_clones = checkpoint_choice_apply(&choice, made->arena);
+  if (num_clones) {
+    dce_run(&rewrite, scratch);
+    dce_update_schedule(module, &made->schedule, made->arena);
+  } else {
+    rh_module_free(made);
+    made = NULL;
+  }
+  arena_free(arena);
+  return made;
+}
+
+/* ---- the remedy ---- */
+
+static Str kept(const Study *study, Str raw) {
+  Str text = human_unescape(raw, study->advisor->out);
+  return (Str){arena_strndup(study->advisor->out, text.data, text.len), text.len};
+}
+
+static const char *times_text(const Study *study, const Proposal *proposal) {
+  uint32_t count = proposal->layers->num_instances;
+  if (count == 1) return "";
+  if (proposal->every == 1) return arena_printf(study->advisor->out, ", all %u of them", count);
+  return arena_printf(study->advisor->out, ", every %u-%s of %u", proposal->every,
+                      proposal->every == 2   ? "nd"
+                      : proposal->every == 3 ? "rd"
+                                             : "th",
+                      count);
+}
+
+static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy *remedy) {
+  Advisor *advisor = study->advisor;
+  const Layers *layers = proposal->layers;
+  SourcePlace place = {.file = kept(study, layers->place.file), .line = layers->place.line};
+  Str function = kept(study, layers->function), scope = kept(study, layers->scope);
+  const char *policy = policy_name(proposal->policy);
+  const char *what =
+      function.len
+          ? arena_printf(advisor->out, "the function `%.*s`", (int)function.len, function.data)
+          : arena_printf(advisor->out, "what is in the scope `%.*s`", (int)scope.len, scope.data);
+  advisor_set_place(remedy, place);
+  remedy->function = text_of_str(function);
+  remedy->scope = text_of_str(scope);
+  if (policy) remedy->policy = advice_text(advisor->out, "%s", policy);
+  remedy->title =
+      advice_text(advisor->out, "%s: put %s under a checkpoint%s%s", advisor_where(advisor, place),
+                  what, times_text(study, proposal),
+                  proposal->policy == POLICY_DOTS          ? ", which keeps matrix products"
+                  : proposal->policy == POLICY_WEIGHT_DOTS ? ", which keeps products with weights"
+                                                           : "");
+  Str called = function.len ? function : scope;
+  remedy->code = advice_text(
+      advisor->out, "%s", framework_checkpoint(advisor->framework, called, policy, advisor->out));
+  remedy->explanation = advice_text(
+      advisor->out,
+      "The backward part reads %s that %s made, and that waits for it since the forward part. "
+      "Under "
+      "a checkpoint the inputs wait instead, and the backward part computes the rest again, one "
+      "repetition at a time.",
+      human_bytes(remedy->bytes_at_peak).text, function.len ? "it" : "the scope");
+}
+
+static bool propose(Study *study, const Proposal *proposal) {
+  rh_remedy remedy = {.kind = "checkpoint-scope",
+                      .confidence = proposal->policy == POLICY_NOTHING ? "high" : "medium",
+                      .num_instances = proposal->layers->num_instances,
+                      .every = proposal->every};
+  rh_module *made = simulate(study, proposal, &remedy.bytes_at_peak);
+  if (!made) return false;
+  write_remedy(study, proposal, &remedy);
+  return advisor_add(study->advisor, &remedy, made);
+}
+
+/* Every so-manieth layer is only of interest where a budget asks for less than all. */
+static void propose_some(Study *study, Proposal proposal) {
+  static const uint32_t every[] = {4, 3, 2};
+  if (study->advisor->request->limit_bytes == INT64_MAX) return;
+  for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
+    proposal.every = every[i];
+    if (proposal.layers->num_instances >= 2 * every[i]) (void)propose(study, &proposal);
+  }
+}
+
+static void propose_all(Study *study, const Layers *layers) {
+  Framework framework = study->advisor->framework;
+  Proposal proposal = {.layers = layers, .every = 1};
+  if (!propose(study, &proposal)) return;
+  propose_some(study, proposal);
+  if (framework == FRAMEWORK_PYTORCH || framework == FRAMEWORK_TENSORFLOW) return;
+  proposal.policy = POLICY_DOTS;
+  (void)propose(study, &proposal);
+  proposal.policy = POLICY_WEIGHT_DOTS;
+  (void)propose(study, &proposal);
+}
+
+static void advise_computation(Advisor *advisor, CompId comp) {
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  Study study = study_open(advisor, comp, arena);
+  LayersList layers = layers_find(&study.forward, arena, advisor->scratch);
+  for (uint32_t i = 0; i < layers.list.len && i < MAX_TRIED; i++)
+    propose_all(&study, &layers.list.data[i]);
+  arena_free(arena);
+}
+
+/* Advises on the entry, and on what runs at the peak, where a loop over microbatches has both parts
+ * in its body. */
+void advise_scope_checkpoint(Advisor *advisor) {
+  const Module *module = advisor->module;
+  CompId at_peak = NO_ID;
+  for (uint32_t i = 0; i < advisor->live.len && at_peak == NO_ID; i++) {
+    CompId comp = inst_get(module, advisor->live.list[i].inst)->parent;
+    if (comp != module->entry && comp_is_sequential(&advisor->values.graph, comp)) at_peak = comp;
+  }
+  advise_computation(advisor, module->entry);
+  if (at_peak != NO_ID) advise_computation(advisor, at_peak);
+}
