@@ -50,31 +50,59 @@ static void rank(Advisor *advisor) {
 
 /* ---- the plan ---- */
 
+/* The module that a step leads to. */
+typedef struct Next {
+  rh_module *module; /* owned; NULL = there is none */
+  bool is_sketch;
+} Next;
+
 typedef struct PlanSteps {
   VEC(rh_remedy) list;
 } PlanSteps;
 
-/* The figures of a step are relative to the module at the beginning. */
-static rh_remedy total_of(const rh_remedy *step, const Measured *first, const Measured *before) {
+/* The figures of a step are relative to the module at the beginning. The time is a sum: the
+ * modelled time of a module with smaller arrays says nothing. */
+static rh_remedy total_of(const rh_remedy *step, const Measured *first, const PlanSteps *steps) {
   rh_remedy total = *step;
+  uint32_t len = steps->list.len;
   total.saved_bytes = first->counted_bytes - step->counted_bytes;
-  total.added_seconds += before->seconds - first->seconds;
+  if (len) total.added_seconds += steps->list.data[len - 1].added_seconds;
   total.added_fraction = first->seconds > 0 ? total.added_seconds / first->seconds : 0;
   return total;
 }
 
-/* Takes the best remedy of `*module`, and the module that it leads to. Returns false if there is
+static bool is_text(rh_text a, rh_text b) {
+  return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+}
+
+/* Whether a step of the plan is of the same kind, at the same place. */
+static bool is_done(const PlanSteps *steps, const rh_remedy *remedy) {
+  for (uint32_t i = 0; i < steps->list.len; i++) {
+    const rh_remedy *step = &steps->list.data[i];
+    if (step->kind == remedy->kind && step->source_line == remedy->source_line &&
+        is_text(step->source_file, remedy->source_file) &&
+        is_text(step->argument, remedy->argument) && is_text(step->scope, remedy->scope))
+      return true;
+  }
+  return false;
+}
+
+/* Takes the best remedy that is new, and the module that it leads to. What is
+ * uncertain is a last resort, for a limit that is not met otherwise. Returns false if there is
  * none. */
-static bool take_best(Advisor *advisor, const Measured *first, PlanSteps *steps,
-                      rh_module **module) {
-  if (advisor->remedies.len == 0) return false;
-  Remedy *best = &advisor->remedies.data[0];
+static bool take_best(Advisor *advisor, const Measured *first, PlanSteps *steps, Next *next) {
   bool has_limit = advisor->request->limit_bytes != INT64_MAX;
-  if (!has_limit && rank_of(best->shown.confidence) == 2) return false; /* a last resort */
-  *vec_push(advisor->out, &steps->list) = total_of(&best->shown, first, &advisor->before);
-  *module = best->after;
-  best->after = NULL;
-  return true;
+  for (uint32_t i = 0; i < advisor->remedies.len; i++) {
+    Remedy *remedy = &advisor->remedies.data[i];
+    bool is_vague = rank_of(remedy->shown.confidence) == 2;
+    if ((is_vague && !has_limit) || is_done(steps, &remedy->shown)) continue;
+    rh_remedy total = total_of(&remedy->shown, first, steps);
+    *vec_push(advisor->out, &steps->list) = total;
+    *next = (Next){remedy->after, remedy->is_sketch};
+    remedy->after = NULL;
+    return true;
+  }
+  return false;
 }
 
 static bool is_enough(const AdviceRequest *request, const PlanSteps *steps) {
@@ -84,21 +112,21 @@ static bool is_enough(const AdviceRequest *request, const PlanSteps *steps) {
 }
 
 /* Goes on from the module that the first step led to, which is freed. */
-static rh_status extend_plan(const AdviceRequest *request, const Measured *first, rh_module *module,
+static rh_status extend_plan(const AdviceRequest *request, const Measured *first, Next from,
                              PlanSteps *steps, Arena *out, rh_diags *diags) {
   rh_status status = RH_OK;
-  while (module && !is_enough(request, steps) && status == RH_OK) {
+  while (from.module && !is_enough(request, steps) && status == RH_OK) {
     Advisor advisor;
-    advisor_open(&advisor, request, module, out, diags);
+    advisor_open(&advisor, request, from.module, from.is_sketch, out, diags);
     status = run_kinds(&advisor);
     rank(&advisor);
-    rh_module *next = NULL;
-    bool is_longer = status == RH_OK && take_best(&advisor, first, steps, &next);
+    Next next = {0};
+    if (status == RH_OK) (void)take_best(&advisor, first, steps, &next);
     advisor_free(&advisor);
-    rh_module_free(module);
-    module = is_longer ? next : NULL;
+    rh_module_free(from.module);
+    from = next;
   }
-  rh_module_free(module);
+  rh_module_free(from.module);
   return status;
 }
 
@@ -141,11 +169,11 @@ rh_status advice_make(const AdviceRequest *request, rh_advice *advice, Arena *ou
                       rh_diags *diags) {
   Advisor advisor;
   *advice = (rh_advice){0};
-  advisor_open(&advisor, request, request->module, out, diags);
+  advisor_open(&advisor, request, request->module, false, out, diags);
   const Measured first = advisor.before;
   bool is_within = first.counted_bytes <= request->limit_bytes && request->limit_bytes != INT64_MAX;
   PlanSteps steps = {0};
-  rh_module *next = NULL;
+  Next next = {0};
   rh_status status = run_kinds(&advisor);
   rank(&advisor);
   show_module(&advisor, advice);
@@ -155,7 +183,7 @@ rh_status advice_make(const AdviceRequest *request, rh_advice *advice, Arena *ou
   if (status == RH_OK) {
     status = extend_plan(request, &first, next, &steps, out, diags);
   } else {
-    rh_module_free(next);
+    rh_module_free(next.module);
   }
   advice->plan = pointers(steps.list.data, steps.list.len, out);
   advice->num_plan = steps.list.len;

@@ -86,9 +86,10 @@ Measured measure_module(const AdviceRequest *request, const rh_module *handle, A
 }
 
 void advisor_open(Advisor *advisor, const AdviceRequest *request, const rh_module *input,
-                  Arena *out, rh_diags *diags) {
+                  bool is_sketch, Arena *out, rh_diags *diags) {
   *advisor = (Advisor){.request = request,
                        .input = input,
+                       .is_sketch = is_sketch,
                        .module = input->module,
                        .schedule = &input->schedule,
                        .framework = framework_of(input->module),
@@ -134,12 +135,13 @@ rh_module *advisor_copy(const Advisor *advisor) {
 
 static bool is_same(const rh_remedy *a, const rh_remedy *b) {
   return a->counted_bytes == b->counted_bytes && a->added_seconds == b->added_seconds &&
-         a->source_line == b->source_line && a->kind == b->kind && a->every == b->every;
+         a->kind == b->kind && a->every == b->every;
 }
 
-bool advisor_add(Advisor *advisor, const rh_remedy *draft, rh_module *after) {
+static bool add_measured(Advisor *advisor, const rh_remedy *draft, rh_module *after,
+                         const Measured *given, bool is_sketch) {
   const Measured *before = &advisor->before;
-  Measured measured = measure_module(advisor->request, after, advisor->out, advisor->scratch);
+  Measured measured = *given;
   rh_remedy remedy = *draft;
   remedy.counted_bytes = measured.counted_bytes;
   remedy.saved_bytes = before->counted_bytes - measured.counted_bytes;
@@ -148,7 +150,7 @@ bool advisor_add(Advisor *advisor, const rh_remedy *draft, rh_module *after) {
   remedy.peak_op_name = measured.peak_op_name;
   remedy.peak_source_file = measured.peak_source_file;
   remedy.peak_source_line = measured.peak_source_line;
-  remedy.added_seconds += measured.seconds - before->seconds;
+  remedy.added_seconds = measured.seconds - before->seconds;
   remedy.added_fraction = before->seconds > 0 ? remedy.added_seconds / before->seconds : 0;
   remedy.is_met = advisor->request->limit_bytes != INT64_MAX &&
                   measured.counted_bytes <= advisor->request->limit_bytes;
@@ -156,9 +158,28 @@ bool advisor_add(Advisor *advisor, const rh_remedy *draft, rh_module *after) {
   for (uint32_t i = 0; i < advisor->remedies.len && stays; i++)
     stays = !is_same(&advisor->remedies.data[i].shown, &remedy);
   if (stays) {
-    *vec_push(advisor->arena, &advisor->remedies) = (Remedy){remedy, after};
+    *vec_push(advisor->arena, &advisor->remedies) = (Remedy){remedy, after, is_sketch};
   } else {
     rh_module_free(after);
   }
   return stays;
+}
+
+bool advisor_add(Advisor *advisor, const rh_remedy *remedy, rh_module *after) {
+  Measured measured = measure_module(advisor->request, after, advisor->out, advisor->scratch);
+  return add_measured(advisor, remedy, after, &measured, advisor->is_sketch);
+}
+
+bool advisor_add_timed(Advisor *advisor, const rh_remedy *remedy, rh_module *after,
+                       double added_seconds) {
+  Measured measured = measure_module(advisor->request, after, advisor->out, advisor->scratch);
+  measured.seconds = advisor->before.seconds + added_seconds;
+  return add_measured(advisor, remedy, after, &measured, true);
+}
+
+void advisor_drop(Advisor *advisor, uint32_t index) {
+  rh_module_free(advisor->remedies.data[index].after);
+  advisor->remedies.len--;
+  for (uint32_t i = index; i < advisor->remedies.len; i++)
+    advisor->remedies.data[i] = advisor->remedies.data[i + 1];
 }

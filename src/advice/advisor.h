@@ -38,11 +38,13 @@ typedef struct Measured {
 typedef struct Remedy {
   rh_remedy shown;
   rh_module *after; /* owned by the advisor until it is taken */
+  bool is_sketch;   /* arrays in it have shapes that contradict their operands */
 } Remedy;
 
 typedef struct Advisor {
   const AdviceRequest *request;
   const rh_module *input; /* what is advised on: the module of the request, or a simulated one */
+  bool is_sketch; /* the input is a sketch: it can be measured, and not be printed and parsed */
   const Module *module;
   const Schedule *schedule;
   Measured before;
@@ -61,7 +63,7 @@ typedef struct Advisor {
 /* Measures the module and finds what lives at its peak. `*advisor` must stay where it is, because
  * its parts refer to each other. Free with advisor_free(). */
 void advisor_open(Advisor *advisor, const AdviceRequest *request, const rh_module *input,
-                  Arena *out, rh_diags *diags);
+                  bool is_sketch, Arena *out, rh_diags *diags);
 
 /* Frees the analyses, and all simulated modules that nobody took. */
 void advisor_free(Advisor *advisor);
@@ -73,6 +75,14 @@ Measured measure_module(const AdviceRequest *request, const rh_module *handle, A
  * Drops it if it gains less than a fiftieth, or if it is the same as an earlier one. Returns
  * whether it stays. */
 bool advisor_add(Advisor *advisor, const rh_remedy *remedy, rh_module *after);
+
+/* The same for a module whose modelled time says nothing, because arrays in it have other shapes.
+ */
+bool advisor_add_timed(Advisor *advisor, const rh_remedy *remedy, rh_module *after,
+                       double added_seconds);
+
+/* Drops a remedy, by index. */
+void advisor_drop(Advisor *advisor, uint32_t index);
 
 /* The sum of what lives at the peak and that `is_meant` finds. */
 typedef bool (*LiveTest)(const void *context, const LiveBuffer *buffer);

@@ -3,14 +3,37 @@
  * that keeps products.
  *
  * It is simulated by the rewrite that rematerialization itself would use (remat/scan): what is no
- * longer stacked is computed again in the backward loop. */
+ * longer stacked is computed again in the backward loop. Where the backend has rewritten loops so
+ * that not all of it can be, it is simulated by memory alone (advice/stack_memory.h), and the lower
+ * of two figures for one scan is right, because a checkpoint stacks nothing else. */
 #include <math.h>
 
 #include "advice/scan_study.h"
+#include "advice/stack_memory.h"
 #include "emit/human.h"
 
+/* The texts of a checkpoint around the body of a loop. */
+static void write_checkpoint(const Advisor *advisor, const ScanPlace *scan, const char *policy,
+                             rh_remedy *remedy) {
+  const char *wrapped = framework_checkpoint(advisor->framework, scan->body, policy, advisor->out);
+  if (policy) remedy->policy = advice_text(advisor->out, "%s", policy);
+  remedy->title = advice_text(
+      advisor->out, "%s: put the body of this loop of %lld iterations under a checkpoint%s",
+      scan->where, (long long)scan->trips, policy ? " that keeps matrix products" : "");
+  remedy->code = advisor->framework == FRAMEWORK_JAX || advisor->framework == FRAMEWORK_UNKNOWN
+                     ? advice_text(advisor->out, "jax.lax.scan(%s, …)", wrapped)
+                     : advice_text(advisor->out, "%s", wrapped);
+  remedy->explanation = advice_text(
+      advisor->out,
+      "The forward loop stacks %s for the backward loop, one slice in each iteration. Under a "
+      "checkpoint it stacks only %s, and the backward loop computes the rest again.",
+      human_bytes(scan->live_bytes).text,
+      policy ? "the carry and the products" : "what is carried from one iteration to the next");
+}
+
+/* ---- by rewriting ---- */
+
 static void add_checkpoint(ScanStudy *study, const ScanPlace *scan, const char *policy) {
-  Advisor *advisor = study->advisor;
   VariantGoal goal = {.price = INFINITY,
                       .is_kept = scan_kept(study, scan->border),
                       .most_rounds = 1,
@@ -18,21 +41,8 @@ static void add_checkpoint(ScanStudy *study, const ScanPlace *scan, const char *
   rh_module *made = scan_simulate(study, &goal);
   if (!made) return;
   rh_remedy remedy = scan_remedy(scan, "checkpoint-scan");
-  const char *wrapped = framework_checkpoint(advisor->framework, scan->body, policy, advisor->out);
-  if (policy) remedy.policy = advice_text(advisor->out, "%s", policy);
-  remedy.title = advice_text(
-      advisor->out, "%s: put the body of this loop of %lld iterations under a checkpoint%s",
-      scan->where, (long long)scan->trips, policy ? " that keeps matrix products" : "");
-  remedy.code = advisor->framework == FRAMEWORK_JAX || advisor->framework == FRAMEWORK_UNKNOWN
-                    ? advice_text(advisor->out, "jax.lax.scan(%s, …)", wrapped)
-                    : advice_text(advisor->out, "%s", wrapped);
-  remedy.explanation = advice_text(
-      advisor->out,
-      "The forward loop stacks %s for the backward loop, one slice in each iteration. Under a "
-      "checkpoint it stacks only %s, and the backward loop computes the rest again.",
-      human_bytes(scan->live_bytes).text,
-      policy ? "the carry and the products" : "what is carried from one iteration to the next");
-  advisor_add(advisor, &remedy, made);
+  write_checkpoint(study->advisor, scan, policy, &remedy);
+  advisor_add(study->advisor, &remedy, made);
 }
 
 static void propose(ScanStudy *study, const ScanPlace *scan) {
@@ -42,9 +52,50 @@ static void propose(ScanStudy *study, const ScanPlace *scan) {
     add_checkpoint(study, scan, "dots_saveable");
 }
 
+/* ---- by memory ---- */
+
+static void propose_pair(Advisor *advisor, const LoopPair *pair) {
+  ScanPlace scan = loop_pair_place(advisor, pair);
+  rh_remedy remedy = scan_remedy(&scan, "checkpoint-scan");
+  remedy.confidence = "medium";
+  write_checkpoint(advisor, &scan, NULL, &remedy);
+  rh_module *made = loop_pair_simulate(advisor, pair, pair->trips);
+  (void)advisor_add_timed(advisor, &remedy, made, pair->forward_seconds);
+}
+
+/* ---- both ---- */
+
+/* Drops what a rewrite gave for the loop at this place, without a policy. */
+static void drop_rewrite(Advisor *advisor, const rh_remedy *better) {
+  for (uint32_t i = 0; i < advisor->remedies.len; i++) {
+    const rh_remedy *remedy = &advisor->remedies.data[i].shown;
+    bool is_same = remedy != better && remedy->kind == better->kind && !remedy->policy.length &&
+                   remedy->source_line == better->source_line &&
+                   remedy->num_instances == better->num_instances;
+    if (!is_same) continue;
+    advisor_drop(advisor, i);
+    return;
+  }
+}
+
+/* Goes by memory where rewriting left more in the stacks than a checkpoint would. */
+static void propose_rest(ScanStudy *study, const LoopPairs *pairs) {
+  Advisor *advisor = study->advisor;
+  for (uint32_t i = 0; i < pairs->list.len; i++) {
+    const LoopPair *pair = &pairs->list.data[i];
+    if (loop_pair_is_done(pair, scan_stored_bytes(study, pair->forward))) continue;
+    uint32_t num_before = advisor->remedies.len;
+    propose_pair(advisor, pair);
+    if (advisor->remedies.len > num_before)
+      drop_rewrite(advisor, &advisor->remedies.data[num_before].shown);
+  }
+}
+
 void advise_scan_checkpoint(Advisor *advisor) {
   ScanStudy study;
   scan_study_open(&study, advisor);
   scan_study_visit(&study, propose);
+  LoopPairs pairs = loop_pairs_find(advisor, study.arena);
+  propose_rest(&study, &pairs);
   scan_study_free(&study);
 }

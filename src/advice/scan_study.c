@@ -1,5 +1,7 @@
 #include "advice/scan_study.h"
 
+#include <math.h>
+
 #include "advice/frames.h"
 #include "emit/human.h"
 #include "remat/scan/describe.h"
@@ -20,7 +22,7 @@ void scan_study_open(ScanStudy *study, Advisor *advisor) {
   study->status = problem_prepare(&study->problem, &study->findings, &study->request,
                                   &study->patience, advisor->diags);
   study->problem.parameters.fuse_any_rounding = true; /* the compiler fuses anew in any case */
-  if (study->status == RH_OK)
+  if (study->status == RH_OK && !advisor->is_sketch)
     variant_analyze(&study->problem, advisor->input, &study->scans, study->arena);
 }
 
@@ -98,6 +100,20 @@ rh_module *scan_simulate(ScanStudy *study, const VariantGoal *goal) {
   if (made) variant.module = NULL;
   variant_free(&variant);
   return made;
+}
+
+int64_t scan_stored_bytes(const ScanStudy *study, InstId loop) {
+  for (uint32_t i = 0; i < study->scans.borders.len; i++) {
+    const ScanValues *values = &study->scans.borders.data[i];
+    if (study->scans.loops.list[values->loop].id != loop) continue;
+    bool *const *is_kept = scan_kept(study, i);
+    ScanChoice choice =
+        scan_choose(values, INFINITY, is_kept[i], study->arena, study->advisor->scratch);
+    ScanStep step = {0};
+    scan_describe(&study->scans, values, &choice, &step, study->arena);
+    return step.stored_bytes;
+  }
+  return -1;
 }
 
 rh_remedy scan_remedy(const ScanPlace *scan, const char *kind) {

@@ -45,6 +45,10 @@ bool *const *scan_kept(const ScanStudy *study, uint32_t border);
 /* The module after a change of loops, as a new one that the caller owns; NULL if there is none. */
 rh_module *scan_simulate(ScanStudy *study, const VariantGoal *goal);
 
+/* The bytes that a checkpoint by rewriting leaves in the stacks of a loop; -1 if remat/scan does
+ * not know it. */
+int64_t scan_stored_bytes(const ScanStudy *study, InstId loop);
+
 /* A remedy with its place. */
 rh_remedy scan_remedy(const ScanPlace *scan, const char *kind);
 

@@ -1,0 +1,269 @@
+/* Advice on arrays that are large only between two operations: logits between a product and a loss,
+ * scores between a product and a softmax, what is broadcast and then summed up. What they are
+ * computed from is small, and so is what is computed from them, so they can be computed in pieces.
+ *
+ * All arrays of so many elements are a region. It is simulated by arrays that are as many times
+ * smaller as there are pieces. */
+#include <stdlib.h>
+
+#include "advice/layers.h"
+#include "advice/shrink.h"
+#include "emit/human.h"
+
+enum {
+  LEAST_SHARE = 12, /* of the peak, that a region must have at it: one part of so many */
+  MAX_REGIONS = 4,
+  USUAL_CHUNKS = 8,
+};
+
+/* The arrays of one number of elements. */
+typedef struct Region {
+  int64_t num_elements;
+  int64_t live_bytes; /* at the peak */
+  InstId largest;     /* one of them that lives at the peak */
+} Region;
+
+typedef struct Study {
+  Advisor *advisor;
+  VEC(Region) regions;
+} Study;
+
+static int64_t elements_of(const Module *module, ShapeId id) {
+  const Shape *shape = shape_get(&module->shapes, id);
+  return shape_is_array(shape) ? shape->num_elements : 0;
+}
+
+static void find_regions(Study *study) {
+  const Advisor *advisor = study->advisor;
+  const Module *module = advisor->module;
+  for (uint32_t i = 0; i < advisor->live.len; i++) {
+    const LiveBuffer *live = &advisor->live.list[i];
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part);
+    int64_t count = elements_of(module, shape);
+    Region *found = NULL;
+    for (uint32_t k = 0; k < study->regions.len && !found; k++) {
+      if (study->regions.data[k].num_elements == count) found = &study->regions.data[k];
+    }
+    if (!found) {
+      found = vec_push(advisor->arena, &study->regions);
+      *found = (Region){.num_elements = count, .largest = live->inst};
+    }
+    found->live_bytes += live->bytes;
+  }
+}
+
+/* ---- whether it can be computed in pieces ---- */
+
+/* Whether some part of a result has so many elements. */
+static bool is_in(const Module *module, InstId id, int64_t count) {
+  ShapeId shape = inst_get(module, id)->shape;
+  const Shape *whole = shape_get(&module->shapes, shape);
+  if (!shape_is_tuple(whole)) return elements_of(module, shape) == count;
+  for (uint32_t part = 1; part < whole->num_parts; part++) {
+    if (elements_of(module, shape_part(&module->shapes, shape, part)) == count) return true;
+  }
+  return false;
+}
+
+/* Whether some part of a result has at least so many elements. */
+static bool has_at_least(const Module *module, InstId id, int64_t count) {
+  ShapeId shape = inst_get(module, id)->shape;
+  const Shape *whole = shape_get(&module->shapes, shape);
+  for (uint32_t part = 0; part < whole->num_parts; part++) {
+    if (elements_of(module, shape_part(&module->shapes, shape, part)) >= count) return true;
+  }
+  return false;
+}
+
+/* An operation for whose pieces others would have to wait, or that is not the region's alone. */
+static bool is_boundary(const Module *module, InstId id) {
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_PARAMETER:
+    case OPCODE_WHILE:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_CALL:
+    case OPCODE_RNG:
+    case OPCODE_SORT: return true;
+    default: return inst_is_root(module, id);
+  }
+}
+
+/* Whether the result has the dimensions of an argument, as the gradient of weights has. Pieces use
+ * weights as a whole, and add up what their gradients are. */
+static bool is_like_argument(const Module *module, InstId id) {
+  const Computation *entry = comp_get(module, module->entry);
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    if (elements_of(module, inst_get(module, param)->shape) ==
+        elements_of(module, inst_get(module, id)->shape))
+      return true;
+  }
+  return false;
+}
+
+/* Whether all that enters and leaves the region is smaller than half of it. */
+static bool is_hourglass(const Advisor *advisor, int64_t count) {
+  const Module *module = advisor->module;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->flags & INST_DEAD || !comp_is_sequential(&advisor->values.graph, inst->parent))
+      continue;
+    bool is_inside = is_in(module, id, count);
+    if (is_inside && is_boundary(module, id)) return false;
+    for (uint32_t i = 0; i < inst->num_operands; i++) {
+      InstId operand = inst_operand(module, id, i);
+      bool reads = is_in(module, operand, count);
+      if (reads == is_inside) continue;
+      InstId other = is_inside ? operand : id; /* outside of the region */
+      if (inst_get(module, other)->opcode == OPCODE_TUPLE) return false;
+      if (has_at_least(module, other, count / 2 + 1) && !is_like_argument(module, other))
+        return false;
+    }
+  }
+  return true;
+}
+
+/* ---- what it takes ---- */
+
+/* The modelled time of the forward part's share of the region, which is computed a second time if
+ * the backward part reads it; 0 if there is no backward part. */
+static double repeated_seconds(const Advisor *advisor, int64_t count) {
+  const Module *module = advisor->module;
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  CostTable costs = cost_analyze(module, arena, advisor->scratch);
+  Sequence sequence = advisor->schedule->of[module->entry];
+  ForwardPart forward = forward_part_of(module, sequence, advisor->scratch);
+  double seconds = 0;
+  bool is_read_later = false;
+  for (SchedPos pos = 0; pos < sequence.len && forward.end != NO_ID; pos++) {
+    bool is_inside = is_in(module, sequence.ids[pos], count);
+    if (is_inside && pos <= forward.end)
+      seconds += cost_seconds(module, &costs, advisor->request->device, sequence.ids[pos]);
+    is_read_later |= is_inside && pos > forward.end;
+  }
+  arena_free(arena);
+  return is_read_later ? seconds : 0;
+}
+
+/* ---- proposals ---- */
+
+typedef struct Pieces {
+  int64_t num_elements, num_chunks;
+} Pieces;
+
+static ShapeId shrink_region(Module *module, ShapeId array, const void *context) {
+  const Pieces *pieces = context;
+  bool is_meant = elements_of(module, array) == pieces->num_elements;
+  return is_meant ? shrink_array(module, array, pieces->num_chunks) : array;
+}
+
+/* Whether these are logits: a product with an argument, the output layer, makes them, and what the
+ * forward part computes from them is much smaller, the loss. */
+static bool is_loss(const Advisor *advisor, int64_t count) {
+  const Module *module = advisor->module;
+  Sequence sequence = advisor->schedule->of[module->entry];
+  ForwardPart forward = forward_part_of(module, sequence, advisor->scratch);
+  bool has_weights = false;
+  for (SchedPos pos = 0; pos < sequence.len && (forward.end == NO_ID || pos <= forward.end);
+       pos++) {
+    InstId id = sequence.ids[pos];
+    bool is_inside = is_in(module, id, count);
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      InstId operand = inst_operand(module, id, i);
+      while (inst_is_pass_through(module, operand))
+        operand = inst_operand(module, operand, 0);
+      bool is_weight = inst_get(module, operand)->opcode == OPCODE_PARAMETER &&
+                       inst_shape(module, operand)->rank >= 2;
+      has_weights |= is_inside && is_weight;
+      bool leaves = !is_inside && is_in(module, operand, count);
+      if (leaves && has_at_least(module, id, count / 16 + 1)) return false;
+    }
+  }
+  return has_weights;
+}
+
+static rh_text code_of(const Advisor *advisor, bool is_of_loss, long long pieces) {
+  switch (advisor->framework) {
+    case FRAMEWORK_PYTORCH:
+      return advice_text(advisor->out,
+                         "loss = sum(checkpoint(piece, h, y) for h, y in zip(hidden.chunk(%lld), "
+                         "labels.chunk(%lld)))",
+                         pieces, pieces);
+    case FRAMEWORK_TENSORFLOW:
+      return advice_text(advisor->out, "tf.map_fn(tf.recompute_grad(piece), tf.split(x, %lld))",
+                         pieces);
+    default: break;
+  }
+  if (!is_of_loss)
+    return advice_text(advisor->out,
+                       "jax.lax.map(jax.checkpoint(f), xs, batch_size=len(xs) // %lld)", pieces);
+  return advice_text(advisor->out,
+                     "pieces = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), (hidden, "
+                     "labels))\n"
+                     "losses = jax.lax.map(jax.checkpoint(lambda p: loss(weights, *p)), pieces)",
+                     pieces);
+}
+
+static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) {
+  Pieces pieces = {region->num_elements, num_chunks};
+  rh_module *made = shrink_module(advisor, shrink_region, &pieces);
+  bool is_of_loss = is_loss(advisor, region->num_elements);
+  SourcePlace place = advisor_place(advisor, region->largest);
+  Str shape = shape_text(&advisor->module->shapes,
+                         inst_get(advisor->module, region->largest)->shape, false, advisor->out);
+  rh_remedy remedy = {.kind = is_of_loss ? "chunk-loss" : "chunk",
+                      .confidence = "medium",
+                      .num_chunks = num_chunks,
+                      .bytes_at_peak = region->live_bytes};
+  advisor_set_place(&remedy, place);
+  remedy.title =
+      advice_text(advisor->out, "%s: compute %s in %lld pieces, %.*s is never needed as a whole",
+                  advisor_where(advisor, place), is_of_loss ? "the logits and their loss" : "this",
+                  (long long)num_chunks, (int)shape.len, shape.data);
+  remedy.code = code_of(advisor, is_of_loss, num_chunks);
+  remedy.explanation = advice_text(
+      advisor->out,
+      "Arrays of %s elements take %s at the peak, and all that they are computed from and all that "
+      "is computed from them is smaller. %s",
+      human_count((uint64_t)region->num_elements).text, human_bytes(region->live_bytes).text,
+      is_of_loss
+          ? "With a checkpoint around a piece, its logits are computed again in the backward "
+            "part, one piece at a time."
+          : "A piece is some rows of the array; if XLA fused the operations that read it with "
+            "the one that makes it, that would do, too.");
+  return advisor_add_timed(advisor, &remedy, made, repeated_seconds(advisor, region->num_elements));
+}
+
+/* The least number of pieces that meets the limit, or the usual number. */
+static void propose_pieces(Advisor *advisor, const Region *region) {
+  if (advisor->request->limit_bytes == INT64_MAX) {
+    (void)propose(advisor, region, USUAL_CHUNKS);
+    return;
+  }
+  for (int64_t num_chunks = 2; num_chunks <= 64; num_chunks *= 2) {
+    bool stays = propose(advisor, region, num_chunks);
+    if (!stays) return;
+    if (advisor->remedies.data[advisor->remedies.len - 1].shown.is_met) return;
+  }
+}
+
+static int by_live_bytes(const void *pa, const void *pb) {
+  const Region *a = pa, *b = pb;
+  if (a->live_bytes != b->live_bytes) return a->live_bytes > b->live_bytes ? -1 : 1;
+  return (a->num_elements > b->num_elements) - (a->num_elements < b->num_elements);
+}
+
+void advise_chunk(Advisor *advisor) {
+  Study study = {.advisor = advisor};
+  uint32_t num_proposed = 0;
+  find_regions(&study);
+  if (study.regions.len)
+    qsort(study.regions.data, study.regions.len, sizeof *study.regions.data, by_live_bytes);
+  for (uint32_t i = 0; i < study.regions.len && num_proposed < MAX_REGIONS; i++) {
+    const Region *region = &study.regions.data[i];
+    if (region->live_bytes < advisor->before.counted_bytes / LEAST_SHARE) break;
+    if (region->num_elements < 64 || !is_hourglass(advisor, region->num_elements)) continue;
+    propose_pieces(advisor, region);
+    num_proposed++;
+  }
+}

@@ -1,0 +1,42 @@
+/* Stacks of a forward loop for a backward loop, found by the memory that both have in their states,
+ * and not by what the loops compute: where a backend has rewritten loops so that remat/scan cannot
+ * (control dependencies, copies of whole stacks, asynchronous updates), this still says what a
+ * checkpoint in the program would do, because that is not bound by what the backend made of the
+ * loop. */
+#ifndef REMAT_HLO_ADVICE_STACK_MEMORY_H
+#define REMAT_HLO_ADVICE_STACK_MEMORY_H
+
+#include "advice/scan_study.h"
+
+/* A loop that runs forward, and the loop that reads what it stacks. */
+typedef struct LoopPair {
+  InstId forward, backward;
+  int64_t trips;
+  int64_t stacked_bytes;  /* of all stacks */
+  int64_t carried_bytes;  /* of what one iteration hands on to the next, without stacks */
+  double forward_seconds; /* modelled, of all iterations of the forward loop */
+  bool *is_stack;         /* by BufferId */
+  BufferId kept; /* the stack in whose memory what is carried is stacked; NO_ID = there is none */
+} LoopPair;
+
+typedef struct LoopPairs {
+  VEC(LoopPair) list;
+} LoopPairs;
+
+LoopPairs loop_pairs_find(Advisor *advisor, Arena *out);
+
+/* The place of a pair, as of a loop that remat/scan knows. */
+ScanPlace loop_pair_place(Advisor *advisor, const LoopPair *pair);
+
+/* Whether what a rewrite of the loop leaves in its stacks is no more than what a checkpoint stacks.
+ */
+static inline bool loop_pair_is_done(const LoopPair *pair, int64_t stored_bytes) {
+  int64_t kept_bytes = pair->carried_bytes * pair->trips;
+  return stored_bytes >= 0 && stored_bytes <= kept_bytes + kept_bytes / 16;
+}
+
+/* The module in which the forward loop stacks only what is carried, of `num_slices` iterations, and
+ * each other stack is the slice of one iteration. */
+rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int64_t num_slices);
+
+#endif
