@@ -25,6 +25,13 @@ static int rank_of(const char *confidence) {
   return confidence[0] == 'h' ? 0 : confidence[0] == 'm' ? 1 : 2;
 }
 
+/* The bytes that remain, dearer by twice what the change adds to the time: a tenth more of time is
+ * worth a fifth of the memory. */
+static double price_of(const rh_remedy *remedy) {
+  double added = remedy->added_fraction > 0 ? remedy->added_fraction : 0;
+  return (double)remedy->counted_bytes * (1 + 2 * added);
+}
+
 /* Of two remedies that meet the limit, the one that costs less time is better; of two others the
  * one that goes lower. A figure that is uncertain comes behind one that is not. */
 static int by_worth(const void *pa, const void *pb) {
@@ -35,6 +42,8 @@ static int by_worth(const void *pa, const void *pb) {
   if (a->is_met != b->is_met) return a->is_met ? -1 : 1;
   if (a->is_met && a->added_seconds != b->added_seconds)
     return a->added_seconds < b->added_seconds ? -1 : 1;
+  double price_a = price_of(a), price_b = price_of(b);
+  if (!a->is_met && price_a != price_b) return price_a < price_b ? -1 : 1;
   if (a->counted_bytes != b->counted_bytes) return a->counted_bytes < b->counted_bytes ? -1 : 1;
   if (rank_a != rank_b) return rank_a - rank_b;
   if (a->added_seconds != b->added_seconds) return a->added_seconds < b->added_seconds ? -1 : 1;
@@ -75,11 +84,16 @@ static bool is_text(rh_text a, rh_text b) {
   return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
+/* A scan has one checkpoint, or is nested. */
+static bool is_kind(const char *a, const char *b) {
+  return strcmp(a, b) == 0 || (strstr(a, "-scan") && strstr(b, "-scan"));
+}
+
 /* Whether a step of the plan is of the same kind, at the same place. */
 static bool is_done(const PlanSteps *steps, const rh_remedy *remedy) {
   for (uint32_t i = 0; i < steps->list.len; i++) {
     const rh_remedy *step = &steps->list.data[i];
-    if (step->kind == remedy->kind && step->source_line == remedy->source_line &&
+    if (is_kind(step->kind, remedy->kind) && step->source_line == remedy->source_line &&
         is_text(step->source_file, remedy->source_file) &&
         is_text(step->argument, remedy->argument) && is_text(step->scope, remedy->scope))
       return true;

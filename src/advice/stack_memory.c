@@ -3,6 +3,7 @@
 #include "advice/frames.h"
 #include "advice/shrink.h"
 #include "emit/human.h"
+#include "remat/rewrite/rewrite.h"
 
 static BufferId buffer_of(const Advisor *advisor, InstId id, uint32_t part) {
   const ValueAnalysis *values = &advisor->values;
@@ -57,12 +58,13 @@ static bool reads_buffer(const Advisor *advisor, const State *state, BufferId bu
   return false;
 }
 
-/* The buffer of a copy of a buffer, in another layout or type, that the backward loop has in its
- * state; NO_ID = there is none. */
-static BufferId copy_for(const Advisor *advisor, const State *backward, BufferId buffer,
-                         int64_t num_elements) {
+/* Marks the copies of a buffer, in another layout or type, that the backward loop has in its state.
+ * Returns the first of them; NO_ID = there is none. */
+static BufferId mark_copies(const Advisor *advisor, const State *backward, BufferId buffer,
+                            int64_t num_elements, bool *is_stack) {
   const Module *module = advisor->module;
   const ValueAnalysis *values = &advisor->values;
+  BufferId first = NO_ID;
   for (uint32_t i = values->buffers.first_value[buffer];
        i < values->buffers.first_value[buffer + 1]; i++) {
     ValueId value = values->buffers.values[i];
@@ -76,11 +78,13 @@ static BufferId copy_for(const Advisor *advisor, const State *backward, BufferId
                        dataflow_covers(flow, user);
         if (!is_copy) continue;
         BufferId other = buffer_of(advisor, user, 0);
-        if (other != buffer && reads_buffer(advisor, backward, other)) return other;
+        if (other == buffer || !reads_buffer(advisor, backward, other)) continue;
+        is_stack[other] = true;
+        if (first == NO_ID) first = other;
       }
     }
   }
-  return NO_ID;
+  return first;
 }
 
 /* A stack that an argument comes in is no stack that is made here. */
@@ -118,21 +122,6 @@ static double body_seconds(const Advisor *advisor, InstId loop, Arena *scratch) 
   return seconds;
 }
 
-/* The stack in which a checkpoint would keep what is carried: one of the same size, or the smallest
- * one that has room. */
-static void choose_kept(const Advisor *advisor, const State *state, LoopPair *pair) {
-  const Module *module = advisor->module;
-  int64_t best = INT64_MAX, wanted = pair->carried_bytes * pair->trips;
-  for (uint32_t i = 0; i < state->shape->rank; i++) {
-    uint32_t part = state->shape->element_offsets[i];
-    BufferId buffer = buffer_of(advisor, state->id, part);
-    int64_t bytes = part_shape(module, state, part)->bytes;
-    if (!pair->is_stack[buffer] || bytes < wanted || bytes >= best) continue;
-    best = bytes;
-    pair->kept = buffer;
-  }
-}
-
 static void make_pair(const Advisor *advisor, const State *forward, const State *backward,
                       LoopPairs *pairs, Arena *out) {
   const Module *module = advisor->module;
@@ -141,8 +130,7 @@ static void make_pair(const Advisor *advisor, const State *forward, const State 
   LoopPair pair = {.forward = forward->id,
                    .backward = backward->id,
                    .trips = trips,
-                   .is_stack = arena_zarray(out, bool, advisor->values.buffers.num_buffers),
-                   .kept = NO_ID};
+                   .is_stack = arena_zarray(out, bool, advisor->values.buffers.num_buffers)};
   for (uint32_t i = 0; i < forward->shape->rank; i++) {
     uint32_t part = forward->shape->element_offsets[i];
     const Shape *shape = part_shape(module, forward, part);
@@ -151,7 +139,7 @@ static void make_pair(const Advisor *advisor, const State *forward, const State 
     bool may_be = has_slices(shape, trips) && !is_of_argument(advisor, buffer);
     bool is_direct = may_be && reads_buffer(advisor, backward, buffer);
     BufferId copy =
-        may_be && !is_direct ? copy_for(advisor, backward, buffer, shape->num_elements) : NO_ID;
+        may_be ? mark_copies(advisor, backward, buffer, shape->num_elements, pair.is_stack) : NO_ID;
     if (!is_direct && copy == NO_ID) {
       bool is_other_stack = shape->rank > 0 && shape->dims[0] == trips;
       if (!is_other_stack && !shape_is_effective_scalar(shape)) pair.carried_bytes += shape->bytes;
@@ -159,12 +147,14 @@ static void make_pair(const Advisor *advisor, const State *forward, const State 
     }
     if (pair.is_stack[buffer]) continue;
     pair.is_stack[buffer] = true;
-    if (copy != NO_ID) pair.is_stack[copy] = true;
     pair.stacked_bytes += shape->bytes;
+    *vec_push(out, &pair.stacks) = (StackMemory){
+        .buffer = buffer,
+        .reader = is_direct ? buffer : copy,
+        .shape = shape_part(&module->shapes, inst_get(module, forward->id)->shape, part),
+        .bytes = shape->bytes};
   }
   if (pair.stacked_bytes < advisor->before.counted_bytes / 50) return;
-  choose_kept(advisor, forward, &pair);
-  if (pair.kept == NO_ID && pair.carried_bytes > 0) return;
   pair.forward_seconds = body_seconds(advisor, forward->id, advisor->scratch);
   *vec_push(out, &pairs->list) = pair;
 }
@@ -211,19 +201,18 @@ ScanPlace loop_pair_place(Advisor *advisor, const LoopPair *pair) {
 typedef struct Slices {
   const Advisor *advisor;
   const LoopPair *pair;
-  int64_t num_kept;
+  int64_t *kept_bytes; /* by BufferId, of what is carried; 0 = the stack has one slice only */
 } Slices;
 
-/* An array of `num` bytes in the layout of another one: its first dimension, or all in one row. */
+/* An array of so many bytes in the layout of another one, or of one element. */
 static ShapeId array_of_bytes(Module *module, ShapeId array, int64_t bytes) {
   const Shape *shape = shape_get(&module->shapes, array);
   ArraySpec spec = shape_spec(shape);
   int64_t *dims = arena_array(module->arena, int64_t, shape->rank);
-  memcpy(dims, shape->dims, shape->rank * sizeof *dims);
   int64_t row_bytes = shape->bytes / shape->dims[0];
-  if (row_bytes <= 0) return array;
-  dims[0] = (bytes + row_bytes - 1) / row_bytes;
-  if (dims[0] < 1) dims[0] = 1;
+  for (uint32_t i = 0; i < shape->rank; i++)
+    dims[i] = bytes > 0 ? shape->dims[i] : 1;
+  if (bytes > 0 && row_bytes > 0) dims[0] = (bytes + row_bytes - 1) / row_bytes;
   if (dims[0] > shape->dims[0]) dims[0] = shape->dims[0];
   spec.dims = dims;
   return shape_array(&module->shapes, &spec);
@@ -232,16 +221,110 @@ static ShapeId array_of_bytes(Module *module, ShapeId array, int64_t bytes) {
 static ShapeId shrink_stack(Module *module, InstId id, uint32_t part, ShapeId array,
                             const void *context) {
   const Slices *slices = context;
-  const LoopPair *pair = slices->pair;
   BufferId buffer = buffer_of(slices->advisor, id, part);
   const Shape *shape = shape_get(&module->shapes, array);
-  if (!pair->is_stack[buffer] || !has_slices(shape, pair->trips)) return array;
-  if (buffer == pair->kept)
-    return array_of_bytes(module, array, pair->carried_bytes * slices->num_kept);
-  return array_of_bytes(module, array, shape->bytes / pair->trips);
+  if (!slices->pair->is_stack[buffer] || !has_slices(shape, slices->pair->trips)) return array;
+  return array_of_bytes(module, array, slices->kept_bytes[buffer]);
 }
 
+/* Whether an instruction only takes a slice, perhaps in another layout or type: then the slice is a
+ * value of the body as it is. */
+static bool is_slice(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode == OPCODE_DYNAMIC_SLICE) return true;
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  InstId at = comp_get(module, inst_callees(module, id)[0])->root;
+  for (;;) {
+    switch (inst_get(module, at)->opcode) {
+      case OPCODE_DYNAMIC_SLICE: return true;
+      case OPCODE_BITCAST:
+      case OPCODE_CONVERT:
+      case OPCODE_COPY:
+      case OPCODE_RESHAPE:
+      case OPCODE_TRANSPOSE: at = inst_operand(module, at, 0); break;
+      default: return false;
+    }
+  }
+}
+
+/* The last position in the backward loop's body that reads a slice of a stack as a part of
+ * something else; NO_ID = none. */
+static SchedPos last_read_of(const Slices *slices, BufferId buffer) {
+  const Advisor *advisor = slices->advisor;
+  const Module *module = advisor->module;
+  CompId body = inst_callees(module, slices->pair->backward)[0];
+  Sequence sequence = advisor->schedule->of[body];
+  SchedPos last = NO_ID;
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    InstId id = sequence.ids[pos];
+    if (inst_is_pass_through(module, id) || inst_is_root(module, id) || is_slice(module, id))
+      continue;
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      InstId operand = inst_operand(module, id, i);
+      bool is_array = dataflow_covers(&advisor->values.flow, operand) &&
+                      shape_is_array(inst_shape(module, operand));
+      if (is_array && buffer_of(advisor, operand, 0) == buffer) last = pos;
+    }
+  }
+  return last;
+}
+
+/* What one iteration stacked: computed again at the beginning of the backward body, all of it, and
+ * kept until its last reader there, which a slice of it stands for. */
+typedef struct Again {
+  InstId value, end;
+  SchedPos last;
+} Again;
+
+static void add_again(const Slices *slices, rh_module *made, Arena *scratch) {
+  Module *module = made->module;
+  CompId body = inst_callees(module, slices->pair->backward)[0];
+  Rewrite rewrite = rewrite_begin(module);
+  VEC(Again) list = {0};
+  for (uint32_t i = 0; i < slices->pair->stacks.len; i++) {
+    const StackMemory *stack = &slices->pair->stacks.data[i];
+    SchedPos last = last_read_of(slices, stack->reader);
+    if (last == NO_ID) continue;
+    int64_t bytes = stack->bytes / slices->pair->trips;
+    ShapeId slice = array_of_bytes(module, stack->shape, bytes);
+    InstId value =
+        rewrite_add_helper(&rewrite, body, (InstSpec){.opcode = OPCODE_IOTA, .shape = slice});
+    ShapeId one = array_of_bytes(module, stack->shape, 0);
+    InstId end = rewrite_add_helper(
+        &rewrite, body,
+        (InstSpec){.opcode = OPCODE_SLICE, .shape = one, .operands = &value, .num_operands = 1});
+    *vec_push(scratch, &list) = (Again){value, end, last};
+  }
+  Sequence old = made->schedule.of[body];
+  Sequence sequence = {.ids = arena_array(made->arena, InstId, (size_t)old.len + 2 * list.len)};
+  bool is_begun = false;
+  for (SchedPos pos = 0; pos < old.len; pos++) {
+    if (!is_begun && inst_get(module, old.ids[pos])->opcode != OPCODE_PARAMETER) {
+      for (uint32_t i = 0; i < list.len; i++)
+        sequence.ids[sequence.len++] = list.data[i].value;
+      is_begun = true;
+    }
+    sequence.ids[sequence.len++] = old.ids[pos];
+    for (uint32_t i = 0; i < list.len; i++) {
+      if (list.data[i].last == pos) sequence.ids[sequence.len++] = list.data[i].end;
+    }
+  }
+  made->schedule.of[body] = sequence;
+}
+
+/* What is carried takes the memory of as many stacks as it needs, in their order. */
 rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int64_t num_slices) {
-  Slices slices = {advisor, pair, num_slices};
-  return shrink_parts(advisor, shrink_stack, &slices);
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  Slices slices = {advisor, pair,
+                   arena_zarray(arena, int64_t, advisor->values.buffers.num_buffers)};
+  int64_t left = pair->carried_bytes * num_slices;
+  for (uint32_t i = 0; i < pair->stacks.len && left > 0; i++) {
+    const StackMemory *stack = &pair->stacks.data[i];
+    int64_t bytes = left < stack->bytes ? left : stack->bytes;
+    slices.kept_bytes[stack->buffer] = bytes;
+    left -= bytes;
+  }
+  rh_module *made = shrink_parts(advisor, shrink_stack, &slices);
+  add_again(&slices, made, arena);
+  arena_free(arena);
+  return made;
 }

@@ -8,6 +8,14 @@
 
 #include "advice/scan_study.h"
 
+/* The memory of one stack. A copy of a stack has memory of its own. */
+typedef struct StackMemory {
+  BufferId buffer;
+  BufferId reader; /* what the backward loop has: the same, or a copy of it */
+  ShapeId shape;
+  int64_t bytes;
+} StackMemory;
+
 /* A loop that runs forward, and the loop that reads what it stacks. */
 typedef struct LoopPair {
   InstId forward, backward;
@@ -16,7 +24,7 @@ typedef struct LoopPair {
   int64_t carried_bytes;  /* of what one iteration hands on to the next, without stacks */
   double forward_seconds; /* modelled, of all iterations of the forward loop */
   bool *is_stack;         /* by BufferId */
-  BufferId kept; /* the stack in whose memory what is carried is stacked; NO_ID = there is none */
+  VEC(StackMemory) stacks;
 } LoopPair;
 
 typedef struct LoopPairs {
@@ -36,7 +44,7 @@ static inline bool loop_pair_is_done(const LoopPair *pair, int64_t stored_bytes)
 }
 
 /* The module in which the forward loop stacks only what is carried, of `num_slices` iterations, and
- * each other stack is the slice of one iteration. */
+ * the backward loop has in each iteration what was stacked of it. */
 rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int64_t num_slices);
 
 #endif
