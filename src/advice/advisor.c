@@ -133,9 +133,12 @@ rh_module *advisor_copy(const Advisor *advisor) {
   return copy;
 }
 
+/* Two names for one thing, such as a function and the scope that it is called in. */
 static bool is_same(const rh_remedy *a, const rh_remedy *b) {
   return a->counted_bytes == b->counted_bytes && a->added_seconds == b->added_seconds &&
-         a->kind == b->kind && a->every == b->every;
+         strcmp(a->kind, b->kind) == 0 && a->every == b->every &&
+         a->argument.length == b->argument.length &&
+         memcmp(a->argument.data, b->argument.data, a->argument.length) == 0;
 }
 
 static bool add_measured(Advisor *advisor, const rh_remedy *draft, rh_module *after,
@@ -182,4 +185,17 @@ void advisor_drop(Advisor *advisor, uint32_t index) {
   advisor->remedies.len--;
   for (uint32_t i = index; i < advisor->remedies.len; i++)
     advisor->remedies.data[i] = advisor->remedies.data[i + 1];
+}
+
+void advisor_drop_earlier(Advisor *advisor, uint32_t index) {
+  const rh_remedy *better = &advisor->remedies.data[index].shown;
+  for (uint32_t i = 0; i < index; i++) {
+    const rh_remedy *remedy = &advisor->remedies.data[i].shown;
+    bool is_same = strcmp(remedy->kind, better->kind) == 0 && !remedy->policy.length &&
+                   remedy->source_line == better->source_line &&
+                   remedy->num_instances == better->num_instances;
+    if (!is_same) continue;
+    advisor_drop(advisor, i);
+    return;
+  }
 }

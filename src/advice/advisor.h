@@ -84,6 +84,10 @@ bool advisor_add_timed(Advisor *advisor, const rh_remedy *remedy, rh_module *aft
 /* Drops a remedy, by index. */
 void advisor_drop(Advisor *advisor, uint32_t index);
 
+/* Drops the first remedy of this kind before `index` that is about the same loop, without a policy,
+ * as the remedy there, which is more exact. */
+void advisor_drop_earlier(Advisor *advisor, uint32_t index);
+
 /* The sum of what lives at the peak and that `is_meant` finds. */
 typedef bool (*LiveTest)(const void *context, const LiveBuffer *buffer);
 int64_t advisor_live_bytes(const Advisor *advisor, LiveTest is_meant, const void *context);

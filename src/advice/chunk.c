@@ -9,6 +9,7 @@
 #include "advice/layers.h"
 #include "advice/shrink.h"
 #include "emit/human.h"
+#include "remat/algorithms/forward_end.h"
 
 enum {
   LEAST_SHARE = 12, /* of the peak, that a region must have at it: one part of so many */
@@ -21,6 +22,7 @@ typedef struct Region {
   int64_t num_elements;
   int64_t live_bytes; /* at the peak */
   InstId largest;     /* one of them that lives at the peak */
+  uint32_t num_parts; /* such as layers */
 } Region;
 
 typedef struct Study {
@@ -123,6 +125,101 @@ static bool is_hourglass(const Advisor *advisor, int64_t count) {
   return true;
 }
 
+/* The arrays of a region that are computed from each other. Those of different layers are apart. */
+typedef struct Parts {
+  uint32_t *of; /* by InstId: a number of the part, NO_ID = outside; find() gives the final one */
+  uint32_t *num_products; /* by number */
+  uint32_t len;           /* of the numbers that were given */
+  uint32_t count;         /* of the parts that are left */
+} Parts;
+
+static uint32_t find(uint32_t *root, uint32_t number) {
+  while (root[number] != number)
+    number = root[number] = root[root[number]];
+  return number;
+}
+
+/* Finds the parts of the forward part, and counts their products. */
+static Parts find_parts(const Advisor *advisor, const ForwardPart *forward, int64_t count,
+                        Arena *arena) {
+  const Module *module = advisor->module;
+  Sequence sequence = forward->sequence;
+  uint32_t num_insts = module->insts.len;
+  Parts parts = {.of = arena_array(arena, uint32_t, num_insts),
+                 .num_products = arena_zarray(arena, uint32_t, (size_t)sequence.len + 1)};
+  uint32_t *root = arena_array(arena, uint32_t, (size_t)sequence.len + 1);
+  memset(parts.of, 0xff, num_insts * sizeof *parts.of);
+  bool *is_heavy = find_heavy(module, arena, advisor->scratch);
+  for (SchedPos pos = 0; pos < sequence.len && (forward->end == NO_ID || pos <= forward->end);
+       pos++) {
+    InstId id = sequence.ids[pos];
+    if (!is_in(module, id, count)) continue;
+    root[parts.len] = parts.len;
+    parts.of[id] = parts.len++;
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      uint32_t other = parts.of[inst_operand(module, id, i)];
+      if (other != NO_ID) root[find(root, other)] = find(root, parts.of[id]);
+    }
+  }
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    InstId id = sequence.ids[pos];
+    if (parts.of[id] == NO_ID) continue;
+    parts.of[id] = find(root, parts.of[id]);
+    parts.num_products[parts.of[id]] += is_heavy[id];
+  }
+  for (uint32_t i = 0; i < parts.len; i++)
+    parts.count += root[i] == i;
+  return parts;
+}
+
+/* Whether a value that is computed from the region, and that the region reads again, is one for
+ * each row, as the sum of a softmax is. The mean over a batch is not: then no row is done alone. */
+static bool is_of_rows(const Module *module, InstId id, InstId of_region) {
+  ShapeId shape = inst_get(module, id)->shape;
+  const Shape *region = inst_shape(module, of_region);
+  int64_t own = elements_of(module, shape), largest = 1;
+  if (!shape_is_array(region) || own <= 1) return true;
+  for (uint32_t i = 0; i < region->rank; i++) {
+    if (region->dims[i] > largest) largest = region->dims[i];
+  }
+  return own * largest >= region->num_elements;
+}
+
+static bool reads_all_rows(const Advisor *advisor, const ForwardPart *forward, const Parts *parts) {
+  const Module *module = advisor->module;
+  Sequence sequence = forward->sequence;
+  for (SchedPos pos = 0; pos < sequence.len && (forward->end == NO_ID || pos <= forward->end);
+       pos++) {
+    InstId id = sequence.ids[pos];
+    if (parts->of[id] != NO_ID) continue;
+    InstId from = NO_ID;
+    bool returns = false;
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      if (parts->of[inst_operand(module, id, i)] != NO_ID) from = inst_operand(module, id, i);
+    }
+    for (uint32_t i = 0; from != NO_ID && i < inst_get(module, id)->users.len; i++)
+      returns |= parts->of[inst_users(module, id)[i]] != NO_ID;
+    if (returns && !is_of_rows(module, id, from)) return true;
+  }
+  return false;
+}
+
+/* Whether each part is made by one product at most, and row by row. Sets the number of parts. */
+static bool is_row_by_row(const Advisor *advisor, int64_t count, uint32_t *num_parts) {
+  const Module *module = advisor->module;
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  ForwardPart forward =
+      forward_part_of(module, advisor->schedule->of[module->entry], advisor->scratch);
+  Parts parts = find_parts(advisor, &forward, count, arena);
+  bool is_simple = true;
+  for (uint32_t i = 0; i < parts.len; i++)
+    is_simple &= parts.num_products[i] <= 1;
+  is_simple = is_simple && !reads_all_rows(advisor, &forward, &parts);
+  *num_parts = parts.count;
+  arena_free(arena);
+  return is_simple;
+}
+
 /* ---- what it takes ---- */
 
 /* The modelled time of the forward part's share of the region, which is computed a second time if
@@ -214,6 +311,7 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
   rh_remedy remedy = {.kind = is_of_loss ? "chunk-loss" : "chunk",
                       .confidence = "medium",
                       .num_chunks = num_chunks,
+                      .num_instances = region->num_parts,
                       .bytes_at_peak = region->live_bytes};
   advisor_set_place(&remedy, place);
   remedy.title =
@@ -260,9 +358,10 @@ void advise_chunk(Advisor *advisor) {
   if (study.regions.len)
     qsort(study.regions.data, study.regions.len, sizeof *study.regions.data, by_live_bytes);
   for (uint32_t i = 0; i < study.regions.len && num_proposed < MAX_REGIONS; i++) {
-    const Region *region = &study.regions.data[i];
+    Region *region = &study.regions.data[i];
     if (region->live_bytes < advisor->before.counted_bytes / LEAST_SHARE) break;
     if (region->num_elements < 64 || !is_hourglass(advisor, region->num_elements)) continue;
+    if (!is_row_by_row(advisor, region->num_elements, &region->num_parts)) continue;
     propose_pieces(advisor, region);
     num_proposed++;
   }

@@ -69,7 +69,8 @@ static void propose_pair(ScanStudy *study, const LoopPair *pair) {
   rh_remedy remedy = remedy_of(advisor, &scan, length);
   remedy.confidence = "medium";
   rh_module *made = loop_pair_simulate(advisor, pair, pair->trips / length + length);
-  (void)advisor_add_timed(advisor, &remedy, made, 2 * pair->forward_seconds);
+  if (advisor_add_timed(advisor, &remedy, made, 2 * pair->forward_seconds))
+    advisor_drop_earlier(advisor, advisor->remedies.len - 1);
 }
 
 void advise_nested_scan(Advisor *advisor) {

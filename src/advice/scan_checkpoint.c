@@ -65,19 +65,6 @@ static void propose_pair(Advisor *advisor, const LoopPair *pair) {
 
 /* ---- both ---- */
 
-/* Drops what a rewrite gave for the loop at this place, without a policy. */
-static void drop_rewrite(Advisor *advisor, const rh_remedy *better) {
-  for (uint32_t i = 0; i < advisor->remedies.len; i++) {
-    const rh_remedy *remedy = &advisor->remedies.data[i].shown;
-    bool is_same = remedy != better && remedy->kind == better->kind && !remedy->policy.length &&
-                   remedy->source_line == better->source_line &&
-                   remedy->num_instances == better->num_instances;
-    if (!is_same) continue;
-    advisor_drop(advisor, i);
-    return;
-  }
-}
-
 /* Goes by memory where rewriting left more in the stacks than a checkpoint would. */
 static void propose_rest(ScanStudy *study, const LoopPairs *pairs) {
   Advisor *advisor = study->advisor;
@@ -86,8 +73,7 @@ static void propose_rest(ScanStudy *study, const LoopPairs *pairs) {
     if (loop_pair_is_done(pair, scan_stored_bytes(study, pair->forward))) continue;
     uint32_t num_before = advisor->remedies.len;
     propose_pair(advisor, pair);
-    if (advisor->remedies.len > num_before)
-      drop_rewrite(advisor, &advisor->remedies.data[num_before].shown);
+    if (advisor->remedies.len > num_before) advisor_drop_earlier(advisor, num_before);
   }
 }
 

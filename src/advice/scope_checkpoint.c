@@ -214,10 +214,13 @@ static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy
 }
 
 static bool propose(Study *study, const Proposal *proposal) {
-  rh_remedy remedy = {.kind = "checkpoint-scope",
-                      .confidence = proposal->policy == POLICY_NOTHING ? "high" : "medium",
-                      .num_instances = proposal->layers->num_instances,
-                      .every = proposal->every};
+  rh_remedy remedy = {
+      .kind = "checkpoint-scope",
+      .confidence = proposal->policy == POLICY_NOTHING && proposal->layers->num_instances > 1
+                        ? "high"
+                        : "medium",
+      .num_instances = proposal->layers->num_instances,
+      .every = proposal->every};
   rh_module *made = simulate(study, proposal, &remedy.bytes_at_peak);
   if (!made) return false;
   write_remedy(study, proposal, &remedy);

@@ -93,6 +93,8 @@ CASE_WITH_RESULT(schedule, rh_module, rh_module_free,
                  rh_schedule(world.parsed, &world.settings, NULL, &made, diags))
 CASE_WITH_RESULT(report, rh_report, rh_report_free,
                  rh_report_make(world.scheduled, &world.settings, "heap", &made, diags))
+CASE_WITH_RESULT(advice, rh_advice, rh_advice_free,
+                 rh_advice_make(world.scheduled, &world.settings, NULL, &made, diags))
 CASE_WITH_RESULT(map, rh_memory_map, rh_memory_map_free,
                  rh_memory_map_make(world.scheduled, NULL, &made, diags))
 CASE_WITH_RESULT(recomputed, rh_recomputed, rh_recomputed_free,
@@ -325,6 +327,7 @@ static const struct {
     {"rh_visit_spaces", visit_spaces, RH_OK},
     {"rh_visit_ways", visit_ways, RH_OK},
     {"rh_report_make", report, RH_OK},
+    {"rh_advice_make", advice, RH_OK},
     {"rh_compare_sums", compare_sums, RH_OK},
     {"rh_memory_map_make", map, RH_OK},
     {"rh_recomputed_make", recomputed, RH_OK},

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""`advise` on the command line. usage: test_advise.py TOOL [CLASS...]"""
+
+import json
+
+import tool
+from tool import SAMPLES, ToolTest
+
+AFTER = SAMPLES / "gpt_scan.after_optimizations.hlo"
+UNROLLED = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
+KEYS = {
+    "schema": int, "module": str, "framework": str, "target": str, "limit_bytes": (int, type(None)),
+    "limit_counts": str, "counted_bytes": int, "total_bytes": int, "temp_bytes": int,
+    "parameter_bytes": int, "output_bytes": int, "aliased_bytes": int,
+    "peak_instruction": (str, type(None)), "peak_op_name": (str, type(None)),
+    "peak_source_file": (str, type(None)), "peak_source_line": (int, type(None)), "is_met": bool,
+    "summary": str, "plan": list, "remedies": list,
+}  # fmt: skip
+REMEDY_KEYS = {
+    "kind": str, "confidence": str, "title": str, "code": str, "explanation": str,
+    "source_file": (str, type(None)), "source_line": (int, type(None)),
+    "function": (str, type(None)), "scope": (str, type(None)), "argument": (str, type(None)),
+    "parameters": list, "policy": (str, type(None)), "num_instances": (int, type(None)),
+    "every": int, "segment": (int, type(None)), "num_chunks": (int, type(None)),
+    "bytes_at_peak": int, "counted_bytes": int, "saved_bytes": int, "temp_bytes": int,
+    "peak_instruction": (str, type(None)), "peak_op_name": (str, type(None)),
+    "peak_source_file": (str, type(None)), "peak_source_line": (int, type(None)),
+    "added_seconds": (int, float), "added_fraction": (int, float), "is_met": bool,
+}  # fmt: skip
+
+UPDATE = """HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[4096]{0}, f32[4096]{0})->(f32[4096]{0}, f32[])}
+
+ENTRY e {
+  w = f32[4096]{0} parameter(0), metadata={op_name="state.params['w']"}
+  g = f32[4096]{0} parameter(1), metadata={op_name="batch"}
+  zero = f32[] constant(0)
+  n = f32[4096]{0} subtract(w, g), metadata={op_name="jit(step)/sub" source_file="/home/me/train.py" source_line=12}
+  ROOT r = (f32[4096]{0}, f32[]) tuple(n, zero)
+}
+"""
+
+# Rows of 4096 columns, which a softmax sums up row by row, and a loss that is a number for each row.
+LOGITS = """HloModule jit_loss, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  h = f32[512,16]{1,0} parameter(0), metadata={op_name="h"}
+  w = f32[16,4096]{1,0} parameter(1), metadata={op_name="w"}
+  zero = f32[] constant(0)
+  z = f32[512,4096]{1,0} dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(loss)/dot_general" source_file="/home/me/train.py" source_line=30}
+  x = f32[512,4096]{1,0} exponential(z), metadata={op_name="jit(loss)/exp" source_file="/home/me/train.py" source_line=31}
+  y = f32[512,4096]{1,0} multiply(x, z), metadata={op_name="jit(loss)/mul" source_file="/home/me/train.py" source_line=32}
+  ROOT r = f32[512]{0} reduce(y, zero), dimensions={1}, to_apply=sum, metadata={op_name="jit(loss)/reduce_sum" source_file="/home/me/train.py" source_line=33}
+}
+"""
+
+# Means over a batch and its places, as a batch norm has them: no row is done alone.
+BATCH_NORM = """HloModule jit_norm, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  h = f32[4096,16]{1,0} parameter(0)
+  w = f32[16,64]{1,0} parameter(1)
+  zero = f32[] constant(0)
+  p = f32[4096,64]{1,0} dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  z = f32[64,64,64]{2,1,0} reshape(p)
+  m = f32[64]{0} reduce(z, zero), dimensions={0,1}, to_apply=sum
+  c = f32[64,64,64]{2,1,0} broadcast(m), dimensions={2}
+  d = f32[64,64,64]{2,1,0} subtract(z, c)
+  ROOT r = f32[64,64]{1,0} reduce(d, zero), dimensions={2}, to_apply=sum
+}
+"""
+
+
+class Advise(ToolTest):
+    """What is said about samples and small modules."""
+
+    def advise(self, path, *options, code=0):
+        return json.loads(self.expect(code, "advise", path, "--json=-", "-q", *options).out)
+
+    def test_schema(self):
+        """Each key is there, with a value of its type, and no other."""
+        advice = self.advise(AFTER, "--mem-limit=40%")
+        self.assertEqual({key: True for key in KEYS},
+                         {key: isinstance(advice[key], KEYS.get(key, ())) for key in advice})
+        self.assertGreater(len(advice["remedies"]), 2)
+        for remedy in advice["plan"] + advice["remedies"]:
+            self.assertEqual({key: True for key in REMEDY_KEYS},
+                             {key: isinstance(remedy[key], REMEDY_KEYS.get(key, ()))
+                              for key in remedy})
+            self.assertIn(remedy["confidence"], ("high", "medium", "low"))
+            self.assertGreater(remedy["saved_bytes"], 0)
+
+    def test_kinds_are_listed(self):
+        listed = self.expect(0, "list", "--names=remedies").out.split()
+        for path in (AFTER, UNROLLED):
+            for remedy in self.advise(path)["remedies"]:
+                self.assertIn(remedy["kind"], [*listed, "chunk-loss"])
+
+    def test_scan(self):
+        """The body of the scan is named, at its line, and the figure is that of the rewrite."""
+        advice = self.advise(AFTER)
+        first = advice["remedies"][0]
+        self.assertEqual((first["kind"], first["function"], first["num_instances"]),
+                         ("checkpoint-scan", "gpt_block", 6))
+        self.assertIn("jax.lax.scan(jax.checkpoint(gpt_block)", first["code"])
+        self.assertIn(f":{first['source_line']}: ", first["title"])
+        self.assertLess(first["temp_bytes"], advice["temp_bytes"] / 4)
+        self.assertEqual(first["saved_bytes"], advice["counted_bytes"] - first["counted_bytes"])
+        self.assertEqual(advice["summary"].split("\n")[1][:3], "1. ")
+
+    def test_repeated_function(self):
+        """A function that a loop of the program calls is one proposal about all calls."""
+        found = [remedy for remedy in self.advise(UNROLLED)["remedies"]
+                 if remedy["function"] == "gpt_block" and not remedy["policy"]]
+        self.assertEqual([(r["kind"], r["num_instances"], r["every"]) for r in found],
+                         [("checkpoint-scope", 3, 1)])
+
+    def test_limit(self):
+        """The plan meets the limit if it can, and the exit status says so."""
+        met = self.advise(AFTER, "--mem-limit=50%")
+        self.assertTrue(met["is_met"])
+        self.assertLessEqual(met["plan"][-1]["counted_bytes"], met["limit_bytes"])
+        self.assertEqual(met["limit_bytes"], met["counted_bytes"] // 2)
+        self.assertEqual(len(met["plan"]), 1)
+        missed = self.advise(AFTER, "--mem-limit=1MiB", code=1)
+        self.assertFalse(missed["is_met"])
+        self.assertTrue(missed["summary"].startswith("nothing suffices"))
+        within = self.advise(AFTER, "--mem-limit=1GiB")
+        self.assertEqual((within["is_met"], within["plan"]), (True, []))
+        temp = self.advise(AFTER, "--mem-limit=50%", "--limit-counts=temp")
+        self.assertEqual(temp["counted_bytes"], temp["temp_bytes"])
+
+    def test_donate(self):
+        """The argument is that of the program, and what is no new version of it is not offered for it."""
+        (self.dir / "update.hlo").write_text(UPDATE)
+        advice = self.advise("update.hlo")
+        self.assertEqual([(r["kind"], r["argument"], r["parameters"], r["saved_bytes"], r["confidence"])
+                          for r in advice["remedies"]],
+                         [("donate", "state", [0], 16384, "high"), ("donate", "batch", [1], 16384, "high")])
+        self.assertIn('donate_argnames=("state",)', advice["plan"][0]["code"])
+        donated = UPDATE.replace("is_scheduled=true,", "is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) },")
+        (self.dir / "donated.hlo").write_text(donated)
+        self.assertEqual(self.advise("donated.hlo")["remedies"], [])
+
+    def test_logits_in_pieces(self):
+        (self.dir / "logits.hlo").write_text(LOGITS)
+        advice = self.advise("logits.hlo", "--mem-limit=30%")
+        found = {r["num_chunks"]: r for r in advice["remedies"] if r["kind"] == "chunk-loss"}
+        self.assertEqual(advice["plan"][0]["num_chunks"], max(found))
+        for num_chunks, remedy in found.items():
+            self.assertEqual(remedy["temp_bytes"], advice["temp_bytes"] // num_chunks)
+        self.assertIn("f32[512,4096]", advice["plan"][0]["title"])
+
+    def test_nothing_to_gain(self):
+        """What is computed from all rows is not offered in pieces, and small things are left alone."""
+        (self.dir / "norm.hlo").write_text(BATCH_NORM)
+        self.assertEqual(self.advise("norm.hlo")["remedies"], [])
+        advice = self.advise(SAMPLES / "mobilenet.after_optimizations.hlo")
+        self.assertEqual((advice["remedies"], advice["plan"], advice["is_met"]), ([], [], True))
+        self.assertTrue(advice["summary"].startswith("no change of the program"))
+        self.advise(SAMPLES / "mobilenet.after_optimizations.hlo", "--mem-limit=50%", code=1)
+
+    def test_frameworks(self):
+        """The words are those of the framework."""
+        texts = {"pytorch": LOGITS.replace("op_name=", 'op_type="aten__mm" op_name='),
+                 "tensorflow": LOGITS.replace("jit(loss)/", "model/").replace(
+                     "op_name=", 'op_type="MatMul" op_name=')}
+        for framework, text in texts.items():
+            (self.dir / f"{framework}.hlo").write_text(text)
+            advice = self.advise(f"{framework}.hlo")
+            self.assertEqual(advice["framework"], framework)
+            self.assertNotIn("jax", advice["remedies"][0]["code"])
+
+    def test_folder(self):
+        """Of a folder the module with the largest peak is taken."""
+        folder = self.dir / "dumps"
+        folder.mkdir()
+        (folder / "module_0001.jit_step.cpu_after_optimizations.txt").write_text(UPDATE)
+        (folder / "module_0002.jit_loss.cpu_after_optimizations.txt").write_text(LOGITS)
+        self.assertEqual(self.advise("dumps")["module"], "jit_loss")
+        self.assertEqual(self.advise("dumps", "--module=jit_step")["module"], "jit_step")
+
+    def test_text(self):
+        (self.dir / "update.hlo").write_text(UPDATE)
+        out = self.expect(0, "advise", "update.hlo").out
+        self.assertIn("one change leads from 48.02 KiB to 32.02 KiB", out)
+        self.assertIn("donate the argument `state`", out)
+        self.assertEqual(self.expect(0, "advise", "update.hlo", "-q").out, "")
+
+    def test_bad_usage(self):
+        (self.dir / "update.hlo").write_text(UPDATE)
+        (self.dir / "empty.hlo").write_text("")
+        for code, arguments, message in (
+            (2, ["update.hlo", "update.hlo"], "advise takes one file"),
+            (2, [], "advise takes one file"),
+            (2, ["update.hlo", "--mem-limit=much"], "much"),
+            (2, ["update.hlo", "--algorithm=path"], "there is no option"),
+            (2, ["update.hlo", "--module=x"], "--module chooses"),
+            (2, ["update.hlo", "--device=abacus"], "abacus"),
+            (3, ["empty.hlo"], "empty"),
+            (3, ["missing.hlo"], "missing.hlo"),
+            (4, ["update.hlo", "--json=/nonexistent/x"], "/nonexistent"),
+        ):
+            with self.subTest(arguments):
+                self.assertIn(message, self.expect(code, "advise", *arguments).err)
+
+
+if __name__ == "__main__":
+    tool.main()
