@@ -1686,10 +1686,11 @@ typedef struct rh_picture {
   const char *after_title;    /* the same for `after` */
   int64_t limit_bytes;        /* a line is drawn at this height; -1 = no line */
   rh_limit_counts limit_counts;
+  const rh_advice *advice; /* shown beside the map on pages; NULL = none */
 } rh_picture;
 
 #define RH_PICTURE_INIT \
-  { sizeof(rh_picture), NULL, NULL, NULL, NULL, -1, RH_COUNT_TOTAL }
+  { sizeof(rh_picture), NULL, NULL, NULL, NULL, -1, RH_COUNT_TOTAL, NULL }
 
 typedef enum rh_picture_format {
   RH_PICTURE_HTML,     /* a self-contained interactive page, with zoom, search and details */

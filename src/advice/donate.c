@@ -112,18 +112,22 @@ static rh_module *simulate(const Advisor *advisor, const Matching *matching, Str
   return copy;
 }
 
-/* Whether an instruction reads a parameter, itself or as a fusion, element by element: then the
- * result is a new version of the parameter, as an update makes it. */
+/* Whether an instruction computes from a parameter element by element, itself or by a few others:
+ * then the result is a new version of the parameter, as an update makes it. */
 static bool is_update_of(const Module *module, InstId id, InstId param) {
-  for (int step = 0; step < 8; step++) {
-    const Instruction *inst = inst_get(module, id);
-    for (uint32_t i = 0; i < inst->num_operands; i++) {
-      if (inst_operand(module, id, i) == param) return inst->opcode != OPCODE_DOT;
+  enum { MAX_VISITED = 32 };
+  InstId queue[MAX_VISITED] = {id};
+  uint32_t len = 1;
+  for (uint32_t at = 0; at < len; at++) {
+    const Instruction *inst = inst_get(module, queue[at]);
+    bool is_elementwise = opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE) ||
+                          inst->opcode == OPCODE_FUSION || inst->opcode == OPCODE_COPY ||
+                          inst_is_pass_through(module, queue[at]);
+    for (uint32_t i = 0; is_elementwise && i < inst->num_operands; i++) {
+      InstId operand = inst_operand(module, queue[at], i);
+      if (operand == param) return true;
+      if (len < MAX_VISITED) queue[len++] = operand;
     }
-    bool is_form = inst_is_pass_through(module, id) || inst->opcode == OPCODE_COPY ||
-                   inst->opcode == OPCODE_CONVERT;
-    if (!is_form) return false;
-    id = inst_operand(module, id, 0);
   }
   return false;
 }

@@ -54,3 +54,38 @@ const char *framework_checkpoint(Framework framework, Str function, const char *
   return arena_printf(out, "jax.checkpoint(%.*s, policy=jax.checkpoint_policies.%s)", len,
                       name.data, policy);
 }
+
+bool framework_has_flax(const Module *module) {
+  for (uint32_t i = 0; i < module->source->file_names.len; i++) {
+    Str file = module_span(module, module->source->file_names.data[i]);
+    if (str_contains(file, "/flax/")) return true;
+  }
+  return false;
+}
+
+/* The part before `.__call__`, or the last part of a scope without its number. */
+static Str class_name(Str function, Str scope) {
+  static const char suffix[] = ".__call__";
+  Str name = function.len ? function : scope;
+  uint32_t length = sizeof suffix - 1, begin = 0;
+  bool is_call =
+      function.len > length && memcmp(function.data + function.len - length, suffix, length) == 0;
+  if (function.len && !is_call) return (Str){0};
+  if (is_call) name.len -= length;
+  for (uint32_t i = 0; i < name.len; i++) {
+    if (name.data[i] == '.' || name.data[i] == '/') begin = i + 1;
+  }
+  name = (Str){name.data + begin, name.len - begin};
+  while (name.len && (name.data[name.len - 1] == '*' || name.data[name.len - 1] == '_'))
+    name.len--;
+  return name;
+}
+
+const char *framework_flax_remat(Str function, Str scope, const char *policy, Arena *out) {
+  Str name = class_name(function, scope);
+  if (!name.len) return "";
+  int len = (int)name.len;
+  if (!policy) return arena_printf(out, "nn.remat(%.*s)", len, name.data);
+  return arena_printf(out, "nn.remat(%.*s, policy=jax.checkpoint_policies.%s)", len, name.data,
+                      policy);
+}

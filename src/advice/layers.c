@@ -382,6 +382,25 @@ static Str common_scope(const ForwardPart *forward, const Layers *layers, Arena 
   return common;
 }
 
+/* The number of instructions inside; what is there once counts less, because a checkpoint around
+ * all of it computes all of it again at once. */
+static uint32_t size_of(const Layers *layers, const ForwardPart *forward) {
+  uint32_t size = 0;
+  for (SchedPos pos = 0; pos <= forward->end; pos++)
+    size += layers->instance_of[pos] != NO_ID;
+  return layers->num_instances > 1 ? size : size / 4;
+}
+
+static int by_size(const void *pa, const void *pb) {
+  const Layers *a = pa, *b = pb;
+  if (a->size != b->size) return a->size > b->size ? -1 : 1;
+  bool is_function_a = a->function.len > 0, is_function_b = b->function.len > 0;
+  if (is_function_a != is_function_b) return is_function_a ? -1 : 1;
+  if (a->place.line != b->place.line) return a->place.line < b->place.line ? -1 : 1;
+  int order = str_compare(a->function, b->function);
+  return order ? order : str_compare(a->scope, b->scope);
+}
+
 LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   LayersList found = {0};
   if (forward->end == NO_ID) return found;
@@ -391,6 +410,9 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].scope = common_scope(forward, &found.list.data[i], out, scratch);
   add_scopes(&finder);
+  for (uint32_t i = 0; i < found.list.len; i++)
+    found.list.data[i].size = size_of(&found.list.data[i], forward);
+  if (found.list.len) qsort(found.list.data, found.list.len, sizeof *found.list.data, by_size);
   arena_reset(scratch, mark);
   return found;
 }

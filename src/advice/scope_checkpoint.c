@@ -181,10 +181,32 @@ static const char *times_text(const Study *study, const Proposal *proposal) {
                       count);
 }
 
+static const char *code_of(const Study *study, Str function, Str scope, const char *policy) {
+  Advisor *advisor = study->advisor;
+  const char *flax = "";
+  if (framework_has_flax(advisor->module))
+    flax = framework_flax_remat(function, scope, policy, advisor->out);
+  if (flax[0]) return flax;
+  return framework_checkpoint(advisor->framework, function.len ? function : scope, policy,
+                              advisor->out);
+}
+
+/* Where the function is called or, of a scope, the first line in it. */
+static SourcePlace place_of(const Study *study, const Layers *layers) {
+  if (layers->place.file.len)
+    return (SourcePlace){.file = kept(study, layers->place.file), .line = layers->place.line};
+  for (SchedPos pos = 0; pos <= study->forward.end; pos++) {
+    if (layers->instance_of[pos] == NO_ID) continue;
+    SourcePlace place = advisor_place(study->advisor, study->forward.sequence.ids[pos]);
+    if (place.file.len) return place;
+  }
+  return (SourcePlace){0};
+}
+
 static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy *remedy) {
   Advisor *advisor = study->advisor;
   const Layers *layers = proposal->layers;
-  SourcePlace place = {.file = kept(study, layers->place.file), .line = layers->place.line};
+  SourcePlace place = place_of(study, layers);
   Str function = kept(study, layers->function), scope = kept(study, layers->scope);
   const char *policy = policy_name(proposal->policy);
   const char *what =
@@ -201,9 +223,7 @@ static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy
                   proposal->policy == POLICY_DOTS          ? ", which keeps matrix products"
                   : proposal->policy == POLICY_WEIGHT_DOTS ? ", which keeps products with weights"
                                                            : "");
-  Str called = function.len ? function : scope;
-  remedy->code = advice_text(
-      advisor->out, "%s", framework_checkpoint(advisor->framework, called, policy, advisor->out));
+  remedy->code = advice_text(advisor->out, "%s", code_of(study, function, scope, policy));
   remedy->explanation = advice_text(
       advisor->out,
       "The backward part reads %s that %s made, and that waits for it since the forward part. "

@@ -35,11 +35,25 @@ static bool is_returned(const Loops *loops, const Stack *stack) {
   return false;
 }
 
+/* Whether an argument has the dimensions of the stack: then these are gradients of stacked weights,
+ * or new versions of them. */
+static bool is_like_argument(const Module *module, const Shape *stack) {
+  const Computation *entry = comp_get(module, module->entry);
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    const Shape *shape = inst_shape(module, id_list(module, entry->params)[i]);
+    if (shape->rank == stack->rank && shape_is_array(shape) &&
+        memcmp(shape->dims, stack->dims, shape->rank * sizeof *shape->dims) == 0)
+      return true;
+  }
+  return false;
+}
+
 static void propose(Advisor *advisor, const Loops *loops, const Stack *stack) {
   const Module *module = advisor->module;
   const Shape *shape = shape_get(&module->shapes, stack->shape);
   const Loop *loop = &loops->list[stack->loop];
-  if (shape->bytes < advisor->before.counted_bytes / LEAST_SHARE) return;
+  bool is_worth = shape->bytes >= advisor->before.counted_bytes / LEAST_SHARE;
+  if (!is_worth || loop->trips < 2 * PIECES || is_like_argument(module, shape)) return;
   rh_module *made = shrink_module(advisor, shrink_stack, shape);
   SourcePlace place = advisor_place(advisor, loop->id);
   rh_remedy remedy = {.kind = "stacked-outputs",

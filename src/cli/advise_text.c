@@ -50,7 +50,8 @@ static void print_figures(const rh_remedy *remedy, int indent, FILE *out) {
 
 static void print_remedy(const rh_remedy *remedy, size_t number, FILE *out) {
   enum { INDENT = 4 };
-  fprintf(out, "\n%2zu. %.*s\n", number, (int)remedy->title.length, remedy->title.data);
+  fprintf(out, "%s%2zu. %.*s\n", number > 1 ? "\n" : "", number, (int)remedy->title.length,
+          remedy->title.data);
   print_lines(remedy->code, INDENT + 2, out);
   print_figures(remedy, INDENT, out);
   print_lines(remedy->explanation, INDENT, out);
@@ -63,13 +64,13 @@ void advise_print(const AdviseJob *job, const Terminal *terminal) {
   print_head(job, out);
   print_lines(advice->summary, 0, out);
   if (advice->num_plan) {
-    terminal_heading(terminal, "\nthe plan, each change after those before it");
+    terminal_heading(terminal, "the plan, each change after those before it");
     for (size_t i = 0; i < advice->num_plan; i++)
       print_remedy(advice->plan[i], i + 1, out);
   }
   if (advice->num_remedies <= 1 && advice->num_plan) return;
   if (advice->num_remedies == 0) return;
-  terminal_heading(terminal, "\neach change alone, on the module as it is");
+  terminal_heading(terminal, "each change alone, on the module as it is");
   for (size_t i = 0; i < advice->num_remedies && i < top; i++)
     print_remedy(advice->remedies[i], i + 1, out);
   if (advice->num_remedies > top)

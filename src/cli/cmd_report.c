@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <string.h>
 
 #include "command.h"
 #include "path.h"
@@ -49,6 +50,7 @@ static rh_status write_pictures(ReportJob *before, const ReportJob *after) {
   if (!pictures_are_wanted(options)) return RH_OK;
   rh_picture picture = RH_PICTURE_INIT;
   picture.limit_bytes = options->max_peak_bytes;
+  picture.advice = before->advice;
   PictureSide sides[2] = {side_of(before)};
   if (after) sides[1] = side_of(after);
   rh_status status =
@@ -65,9 +67,22 @@ static Terminal terminal_beside(const Options *options) {
   return terminal_of(is_taken ? stderr : stdout);
 }
 
+/* Advice is for people, and for the memory that a device would need. */
+static rh_status advise(ReportJob *job) {
+  const Options *options = job->options;
+  bool is_wanted = !options->quiet || options->pictures[RH_PICTURE_HTML];
+  if (!is_wanted || strcmp(options->remat.memory_model, "heap") != 0) return RH_OK;
+  rh_advice_options request = RH_ADVICE_OPTIONS_INIT;
+  request.max_steps = 1;
+  rh_status status = rh_advice_make(job->scheduled, &job->loaded.settings, &request, &job->advice,
+                                    job->loaded.diags);
+  return load_report(&job->loaded, status);
+}
+
 static rh_status report_file(const Options *options) {
   ReportJob job;
   rh_status status = report_run(options->files[0], 0, options, NULL, &job);
+  if (status == RH_OK) status = advise(&job);
   if (status == RH_OK && options->json)
     status = output_write_json(report_json(&job, false), options->json, options);
   if (status == RH_OK && options->csv) status = write_csv(&job);

@@ -31,8 +31,10 @@ static const Command commands[] = {
      "say what to change in the program so that it takes less memory",
      "Simulates changes of the program that the HLO text in FILE was made from: checkpoints,\n"
      "donation, computation in pieces. It shows those that lower the peak, each with its place in\n"
-     "the program and the peak after it, and the least set that meets --mem-limit. For a folder of\n"
-     "dumps it takes the module with the largest peak. Exits with 1 if no advice meets the limit.\n"},
+     "the program and the peak after it, and the least set that meets --mem-limit. For a folder "
+     "of\n"
+     "dumps it takes the module with the largest peak. Exits with 1 if no advice meets the "
+     "limit.\n"},
     {"compare", FOR_COMPARE, cmd_compare, 1, SIZE_MAX, "compare FILE|DIR... [OPTION...]",
      "run every algorithm with every scheduler and budget, and compare",
      "Rematerializes the HLO text in each FILE by every algorithm, in the order of every "

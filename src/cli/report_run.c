@@ -64,6 +64,7 @@ void report_compare_sums(const ReportJob *job, rh_sums before, rh_sums after, rh
 }
 
 void report_free(ReportJob *job) {
+  rh_advice_free(job->advice);
   rh_report_free(job->report);
   rh_module_free(job->scheduled);
   load_free(&job->loaded);

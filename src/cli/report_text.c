@@ -352,6 +352,17 @@ static void print_stacks(const rh_report *report, size_t top, const Terminal *te
     fprintf(terminal->out, "\n  (%zu more loops)\n", report->num_stacks - top);
 }
 
+/* The first line of the advice, and its first step. */
+static void print_advice(const rh_advice *advice, const Terminal *terminal) {
+  if (!advice || !advice->num_plan) return;
+  const rh_remedy *step = advice->plan[0];
+  const char *end = memchr(advice->summary.data, '\n', advice->summary.length);
+  size_t length = end ? (size_t)(end - advice->summary.data) : advice->summary.length;
+  terminal_heading(terminal, "what to change in the program (remat-hlo advise says more)");
+  fprintf(terminal->out, "  %.*s:\n  %.*s\n", (int)length, advice->summary.data,
+          (int)step->title.length, step->title.data);
+}
+
 void report_print(const ReportJob *job, const Terminal *terminal) {
   const rh_report *report = job->report;
   size_t top = (size_t)job->options->top;
@@ -369,4 +380,5 @@ void report_print(const ReportJob *job, const Terminal *terminal) {
   print_live(report, top, terminal);
   if (job->options->stack) report_print_calls(report, top, terminal);
   print_stacks(report, top, terminal);
+  print_advice(job->advice, terminal);
 }

@@ -206,6 +206,34 @@ static void write_groups(const Page *page) {
   write_text(page->out, "]");
 }
 
+static void write_remedy(Writer *out, const rh_remedy *remedy) {
+  write_text(out, "{\"title\":");
+  json_string(out, remedy->title.data, remedy->title.length);
+  json_string_field(out, "code", remedy->code);
+  json_int_field(out, "bytes", remedy->counted_bytes);
+  json_int_field(out, "permille", (int64_t)(remedy->added_fraction * 1000));
+  write_text(out, "}");
+}
+
+/* What may be changed in the program: the plan, and each change alone. */
+static void write_advice(Writer *out, const rh_advice *advice) {
+  const char *end = memchr(advice->summary.data, '\n', advice->summary.length);
+  size_t length = end ? (size_t)(end - advice->summary.data) : advice->summary.length;
+  write_text(out, ",\n\"advice\":{\"line\":");
+  json_string(out, advice->summary.data, length);
+  write_text(out, ",\"plan\":[");
+  for (size_t i = 0; i < advice->num_plan; i++) {
+    separate(out, i);
+    write_remedy(out, advice->plan[i]);
+  }
+  write_text(out, "],\"others\":[");
+  for (size_t i = 0; i < advice->num_remedies; i++) {
+    separate(out, i);
+    write_remedy(out, advice->remedies[i]);
+  }
+  write_text(out, "]}");
+}
+
 static void write_data(Page *page) {
   const rh_picture *picture = page->picture;
   Writer *out = page->out;
@@ -230,7 +258,9 @@ static void write_data(Page *page) {
     separate(out, i);
     json_string(out, page->texts.data[i].data, page->texts.data[i].length);
   }
-  write_text(out, "]}\n");
+  write_text(out, "]");
+  if (picture->advice) write_advice(out, picture->advice);
+  write_text(out, "}\n");
 }
 
 /* ---- the page ---- */

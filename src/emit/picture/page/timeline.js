@@ -140,6 +140,25 @@ function fillHead() {
   if (data.limit >= 0) figures.append(", budget ", strong(formatBytes(data.limit)), data.limit_words);
 }
 
+/* What may be changed in the program, as `remat-hlo advise` says it. */
+function remedyItem(remedy) {
+  const sign = remedy.permille < 0 ? "\u2212" : "+";
+  const time = `${sign}${(Math.abs(remedy.permille) / 10).toFixed(1)} % of modelled time`;
+  return element("li", {}, remedy.title, ": ", strong(formatBytes(remedy.bytes)), `, ${time}`,
+                 element("pre", {}, remedy.code));
+}
+
+function fillAdvice() {
+  const advice = data.advice;
+  const box = byId("advice");
+  if (!advice || advice.plan.length === 0) return;
+  box.append(element("summary", {}, "What to change in the program: ", strong(advice.line)),
+             element("ol", {}, ...advice.plan.map(remedyItem)));
+  if (advice.others.length > 1)
+    box.append("Each change alone:", element("ul", {}, ...advice.others.map(remedyItem)));
+  box.hidden = false;
+}
+
 function swatch(color, extra) {
   return element("span", { className: `swatch ${extra ?? ""}`, style: color ? `background:${color}` : "" });
 }
@@ -726,6 +745,7 @@ function listen() {
 }
 
 fillHead();
+fillAdvice();
 buildPanels();
 byId("group").value = state.kind;
 byId("depth").value = data.depth;
