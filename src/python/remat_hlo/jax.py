@@ -3,7 +3,7 @@
     import remat_hlo.jax
     remat_hlo.jax.install(mem_limit="12GiB")
 
-Needs JAX 0.10.2 or later. See man/python.md."""
+or chooses checkpoints for one that is compiled without that: checkpoint, plan. Needs JAX 0.10.2 or later. See man/python.md."""
 
 import dataclasses
 import functools
@@ -12,13 +12,17 @@ import re
 import jax
 
 from . import _before, _hooks
+from ._checkpoints.driver import plan
+from ._checkpoints.file import Plan, PlanError, load as load_plan
+from ._checkpoints.mark import checkpoint
 from ._decide import CHANGED, LiveReport
 from ._hooks import NAME
 from ._options import Options
 from ._sizes import format_bytes, format_percent
 
-__all__ = ["Check", "LiveReport", "check", "clear_reports", "disabled", "install", "jit",
-           "last_reports", "rematerialize", "uninstall"]
+__all__ = ["Check", "LiveReport", "Plan", "PlanError", "check", "checkpoint", "clear_reports",
+           "disabled", "install", "jit", "last_reports", "load_plan", "plan", "rematerialize",
+           "uninstall"]
 
 MOST_MARK_CHARS = 1 << 20  # of an entry computation, which begins with the first parameter
 

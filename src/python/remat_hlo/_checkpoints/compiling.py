@@ -1,0 +1,161 @@
+"""Compiles a program for a target: in this process for devices that it has, and else in one of its own, which is given
+the program as jax.export writes it. An error of the compiler is a result."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jax
+
+from .. import _library as lib
+from .._module import load as load_module
+from . import mark, measured
+from .measured import Measured
+
+MOST_SECONDS = 900  # of one compilation
+# Calls whose form XLA does not promise to keep, which has no part here: nothing is stored.
+CUSTOM_CALLS = ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "tpu_custom_call",
+                "__gpu$xla.gpu.triton", "ResizeNearest", "ApproxTopK", "TopK")
+
+
+def jitted(step):
+    """What jax.jit returns for a step; as it is, with its shardings and donations, if it is such a thing already."""
+    return step if hasattr(step, "lower") and hasattr(step, "trace") else jax.jit(step)
+
+
+def measure(step, arguments, named, target, chooser=None, *, is_whole=False):
+    """The Measured of a step, traced with what the chooser says. With `is_whole` code is generated for TPU, too, which
+    takes longer, and has XLA's estimate of the cycles."""
+    with mark.active(chooser):
+        if target.is_absent:
+            return _in_process_of_its_own(step, arguments, named, target, is_whole)
+        lowered = jitted(step).lower(*arguments, **named)
+    try:
+        compiled = lowered.compile()
+    except Exception as error:  # the compiler's words are the result
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        return Measured(error=str(error)[:3000])
+    text = compiled.as_text()
+    return Measured(**measured.of_executable(compiled), seconds=modelled_seconds(text, target), text=text)
+
+
+def modelled_seconds(text, target):
+    """By the library's model and the target's profile; None for a module that it cannot read."""
+    try:
+        return load_module(text, device=target.profile).cost().seconds
+    except (lib.Error, ValueError):
+        return None
+
+
+# ---- for devices that are not there ----
+
+def _in_process_of_its_own(step, arguments, named, target, is_whole):
+    target.need_plugin()
+    with tempfile.TemporaryDirectory(prefix="remat_hlo.") as folder:
+        folder = pathlib.Path(folder)
+        order = _export(step, arguments, named, target, folder)
+        order.update(folder=str(folder), platform=target.platform, topology=target.topology,
+                     description=target.description)
+        (folder / "order.json").write_text(json.dumps(order))
+        (folder / "dump").mkdir()
+        said = _run(folder, target, is_whole)
+        return _read(folder, target, said)
+
+
+def _mesh_of(exported):
+    """The axes that a program's arguments are spread over, for the worker: names, sizes, and whether each is explicit."""
+    for sharding in exported._in_named_shardings:
+        if sharding is not None and not sharding.mesh.empty:
+            mesh = sharding.mesh
+            return {"names": mesh.axis_names, "sizes": mesh.axis_sizes,
+                    "types": [one.name for one in mesh.axis_types]}
+    return {"names": ("devices",), "sizes": (exported.nr_devices,), "types": ["Auto"]}
+
+
+def _export(step, arguments, named, target, folder):
+    """Writes the program; returns what has to be known besides. Trees may have nodes that only the program knows, so
+    that it is written as one of lists. It is read by the same versions of Python and JAX; Exported.serialize() would
+    ask for another package."""
+    from jax import export
+    step = jitted(step)
+    infos = jax.tree.leaves(step.trace(*arguments, **named).args_info)
+    checks = [export.DisabledSafetyCheck.custom_call(name) for name in CUSTOM_CALLS]
+    made = export.export(step, platforms=[target.platform], disabled_checks=checks)(*arguments, **named)
+    if made.nr_devices > target.num_devices:
+        raise ValueError(f"the program is for {made.nr_devices} devices, {target.name} has {target.num_devices}")
+    made = dataclasses.replace(made, _get_vjp=None, in_tree=jax.tree.structure(((0,) * len(made.in_avals), {})),
+                               out_tree=jax.tree.structure((0,) * len(made.out_avals)))
+    (folder / "program").write_bytes(pickle.dumps(made))
+    return {"donated": [place for place, info in enumerate(infos) if info.donated], "num_devices": made.nr_devices, "mesh": _mesh_of(made)}
+
+
+def _run(folder, target, is_whole):
+    """Runs worker.py. XLA:TPU is stopped when it has assigned the buffers, unless the whole is asked for: code takes
+    minutes, and has no part in memory. Returns what the process says at its end."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", "TPU_", "LIBTPU_"))}
+    path = os.pathsep.join(filter(None, (*sys.path, os.environ.get("PYTHONPATH"))))
+    with open(folder / "said", "w", encoding="utf-8") as said:
+        process = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).with_name("worker.py")), str(folder)],
+                                   stdout=said, stderr=said, env={**clean, **target.environment(), "PYTHONPATH": path},
+                                   start_new_session=True)
+        begin, sizes = time.monotonic(), None
+        try:
+            while process.poll() is None:
+                if target.platform == "tpu" and not is_whole:
+                    before, sizes = sizes, _dumped_sizes(folder)
+                    if sizes and sizes == before:  # written to their ends
+                        break
+                if time.monotonic() - begin > MOST_SECONDS:
+                    raise TimeoutError(f"the program is not compiled for {target.name} within {MOST_SECONDS} s")
+                time.sleep(0.2)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return (folder / "said").read_text(encoding="utf-8", errors="replace")
+
+
+def _dumped_sizes(folder):
+    """The sizes of what is read of XLA:TPU's dump, None as long as it is not there."""
+    paths = _assigned(folder), _newest(folder, "*-buffer-assignment.txt")
+    return None if None in paths else tuple(path.stat().st_size for path in paths)
+
+
+def _assigned(folder):
+    """The module of XLA:TPU's dump that has been assigned, or None."""
+    return next(iter(sorted((folder / "dump").glob("*.after_optimizations_after_buffer_assignment.txt"))), None)
+
+
+def _read(folder, target, said):
+    """The Measured of what a worker has left behind."""
+    outcome = folder / "outcome.json"
+    if outcome.exists():
+        found = json.loads(outcome.read_text())
+        error = found.pop("error", "")
+    elif target.platform == "tpu" and _assigned(folder) is not None:
+        found, error = {}, ""
+    else:
+        raise RuntimeError(f"the process that compiles for {target.name} has ended: {said[-2000:]}")
+    if error and "RESOURCE_EXHAUSTED" not in error:
+        raise RuntimeError(f"XLA does not compile the program for {target.name}: {error[:2000]}")
+    if "temp_bytes" not in found and (dumped := _newest(folder, "*-buffer-assignment.txt")):
+        found.update(measured.of_assignment(dumped.read_text()))
+    module = folder / "module.txt"
+    module = module if module.exists() else _assigned(folder) or _newest(folder, "*after_optimizations.txt")
+    text = module.read_text() if module else ""
+    return Measured(**found, seconds=modelled_seconds(text, target) if text else None,
+                    cycles=measured.cycles_of(text), error=error, text=text)
+
+
+def _newest(folder, pattern):
+    """The largest of some files of the dump: XLA compiles small modules besides."""
+    found = sorted((folder / "dump").glob(pattern), key=lambda path: (path.stat().st_size, path.name))
+    return found[-1] if found else None

@@ -1,0 +1,222 @@
+"""Chooses a plan: some levels are compiled for the target, and the fastest that meets the budget is kept, the smallest
+where none does. Nothing is random, and how much is compiled is bounded."""
+
+import dataclasses
+import typing
+
+import jax
+
+from .._sizes import parse_budget
+from . import compiling, digest, levels, shards
+from .analysis import analyse
+from .costs import Rates
+from .file import Plan, PlanError, describe
+from .measured import Measured, needed_bytes
+from .targets import find_target
+
+MOST_COMPILATIONS = 12
+
+
+class Recorder:
+    """Notes each marked function that is traced, which stays as it is."""
+
+    def __init__(self):
+        self.found = {}  # digest: [mark, program, how often]
+
+    def choose(self, marked, program):
+        entry = self.found.setdefault(digest.digest(program), [marked, program, 0])
+        entry[2] += 1
+        return None
+
+
+class Trial:
+    """A candidate: the Blocks of the functions by digest."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def choose(self, marked, program):
+        key = digest.digest(program)
+        if key not in self.blocks:
+            raise PlanError(f"'{marked.name}' ({marked.source}) is traced otherwise each time: {digest.head_line(program)}")
+        return self.blocks[key]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Candidate:
+    """A level, what it says of each function, and the estimate of all."""
+    level: typing.Optional[levels.Level]
+    blocks: dict
+    estimate: typing.Optional[levels.Estimate]
+
+
+def plan(step, *arguments, mem_limit, device=None, max_compilations=MOST_COMPILATIONS, **named):
+    """A Plan for a step under a budget: 14GiB, 60% of what it takes as it is, or min. The step is a function, or what
+    jax.jit has made of one, with its shardings and donations; arguments are arrays or shapes. What is differentiated
+    has to be marked with remat_hlo.jax.checkpoint. `device` is as v5e:2x2, h100 or cpu, which need not be there, or
+    None for this process's. The budget counts arguments, outputs and temporaries of one device.
+
+    The plan says in `is_met` whether the budget is met. Raises PlanError where no function is marked."""
+    target, budget = find_target(device), parse_budget(mem_limit)
+    if budget.kind == "reducible":
+        raise ValueError("the budget of a plan is a size, a share such as 60%, or min")
+    search = Search(step, arguments, named, target, max_compilations)
+    limit = budget.bytes(search.plain_bytes(), 0)
+    return search.run(limit)
+
+
+class Search:
+    """The candidates of one program, and what was measured of them."""
+
+    def __init__(self, step, arguments, named, target, max_compilations):
+        self.call = step, arguments, named, target
+        self.most = max(1, max_compilations)
+        self.tried = []   # (Candidate, Measured)
+        self.recorder = Recorder()
+        self.plain = Candidate(None, {}, None)
+        self.measure(self.plain, self.recorder)
+        if not self.recorder.found:
+            raise PlanError("no function of the program is marked: wrap the one that is differentiated in "
+                            "remat_hlo.jax.checkpoint")
+        self.analyses = self._analyse()
+
+    def _analyse(self):
+        _, arguments, named, target = self.call
+        rates = Rates(target.profile_data())
+        known, sizes = _given_places((arguments, named))
+        return {key: analyse(program, rates, [known.get(_kind(aval)) for aval in program.avals[:program.num_inputs]],
+                             sizes) for key, (_, program, _) in self.recorder.found.items()}
+
+    def measure(self, candidate, chooser=None):
+        """The Measured of a candidate, compiled once."""
+        for known, result in self.tried:
+            if known.blocks == candidate.blocks:
+                return result
+        step, arguments, named, target = self.call
+        result = compiling.measure(step, arguments, named, target, chooser or Trial(candidate.blocks))
+        self.tried.append((candidate, result))
+        return result
+
+    def plain_bytes(self):
+        """What the program takes as it is."""
+        found = self.tried[0][1]
+        size = found.total_bytes if found.total_bytes is not None else needed_bytes(found.error)
+        if size is None:
+            raise PlanError("the compiler does not say what the program takes as it is: name the budget in bytes")
+        return size
+
+    # ---- candidates ----
+
+    def candidate(self, level):
+        blocks, saved, again, cost = {}, 0, 0, 0
+        for key, one in self.analyses.items():
+            count = self.recorder.found[key][2]
+            blocks[key], estimate = levels.lay_out(one, level)
+            saved += count * estimate.saved_bytes
+            cost += count * estimate.again_cost
+            again = max(again, estimate.again_bytes)
+        return Candidate(level, blocks, levels.Estimate(saved, again, cost))
+
+    def ladder(self):
+        """Candidates from most memory to least, by estimate, without those that another is no worse than."""
+        found = {}
+        total = sum(self.recorder.found[key][2] * sum(one.residual_bytes) for key, one in self.analyses.items())
+        for most_cost in levels.limits(self.analyses.values()):
+            for parts in levels.PARTS:
+                made = self.candidate(levels.Level(most_cost, max(1, total // parts)))
+                estimate = made.estimate
+                found.setdefault((estimate.again_cost, estimate.bytes, estimate.saved_bytes), made)
+        kept = []
+        for key in sorted(found):
+            if not kept or found[key].estimate.bytes < kept[-1].estimate.bytes:
+                kept.append(found[key])
+        return kept
+
+    # ---- the search ----
+
+    def run(self, limit):
+        if not self._meets(self.tried[0][1], limit) and self.most > 1:
+            ladder = self.ladder()
+            self._bisect(ladder, limit)
+            self._fill(ladder, limit)
+        return self._plan(limit)
+
+    def _left(self):
+        return self.most - len(self.tried)
+
+    @staticmethod
+    def _meets(result, limit):
+        return not result.error and result.total_bytes is not None and (result.total_bytes <= limit)
+
+    def _bisect(self, ladder, limit):
+        """Tries the rung with the least memory, then looks for the first rung that meets the limit."""
+        low, high = -1, len(ladder)
+        if ladder and not self._meets(self.measure(ladder[-1]), limit):
+            low = len(ladder) // 2 - 1  # those of less memory alone are of use
+        while high - low > 1 and self._left() > 0:
+            middle = (low + high) // 2
+            if self._meets(self.measure(ladder[middle]), limit):
+                high = middle
+            else:
+                low = middle
+
+    def _fill(self, ladder, limit):
+        """Tries neighbours of the best, and levels between: estimates are not what the compiler makes of them."""
+        rungs = {id(candidate): place for place, candidate in enumerate(ladder)}
+        while self._left() > 0:
+            best, _ = self._best(limit)
+            place = rungs.get(id(best))
+            untried = [one for step in (-1, 1, -2, 2, -3, 3) if place is not None
+                       for one in ladder[max(0, place + step):place + step + 1] if place + step >= 0]
+            untried = [one for one in [*untried, *self._mixed(best)] if not self._is_tried(one)]
+            if not untried:
+                return
+            self.measure(untried[0])
+
+    def _is_tried(self, candidate):
+        return any(known.blocks == candidate.blocks for known, _ in self.tried)
+
+    def _mixed(self, best):
+        """Levels whose first segments compute more again than the others, at which the peak is."""
+        if best.level is None:
+            return []
+        costs = levels.limits(self.analyses.values())
+        cheaper = [one for one in costs if one < best.level.most_cost][:1]
+        return [self.candidate(dataclasses.replace(best.level, most_cost=one, first_cost=best.level.most_cost,
+                                                   first_share=share)) for one in cheaper for share in (0.3, 0.6)]
+
+    def _best(self, limit):
+        """(Candidate, Measured) to keep."""
+        def rank(pair):
+            place, (_, result) = pair
+            if self._meets(result, limit):
+                return 0, result.cycles or result.seconds or 0.0, result.total_bytes, place
+            size = result.total_bytes if result.total_bytes is not None else needed_bytes(result.error)
+            return 1 + bool(result.error), size if size is not None else 1 << 62, result.seconds or 0.0, place
+        return self.tried[min(enumerate(self.tried), key=rank)[0]]
+
+    def _plan(self, limit):
+        best, result = self._best(limit)
+        functions = tuple(describe(marked, program, best.blocks.get(key), self.analyses[key])
+                          for key, (marked, program, _) in self.recorder.found.items())
+        shown = tuple({"level": str(one.level) if one.level else "as it is", **found.to_dict()}
+                      for one, found in self.tried)
+        return Plan(functions, self.call[3].name, limit, self._meets(result, limit), self.tried[0][1].to_dict(),
+                    result.to_dict(), shown)
+
+
+# ---- places of what is given ----
+
+def _kind(aval):
+    return tuple(getattr(aval, "shape", ())), str(getattr(aval, "dtype", ""))
+
+
+def _given_places(tree):
+    """(places by shape and type, sizes of the mesh's axes) of arguments that are spread over devices."""
+    places, sizes = {}, {}
+    for leaf in jax.tree.leaves(tree):
+        sharding = getattr(leaf, "sharding", None)
+        if isinstance(sharding, jax.sharding.NamedSharding):
+            sizes.update(sharding.mesh.shape)
+            places.setdefault(_kind(leaf), shards.place_of(sharding, len(leaf.shape)))
+    return places, sizes

@@ -1,0 +1,280 @@
+"""A plan: for each marked function what is saved and what is computed again, as JSON that a person can read. It holds
+for the jaxpr that it was made for, and names the equation that differs in any other."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import typing
+
+from .. import _show
+from .._module import write_file
+from .._sizes import format_bytes, format_percent
+from . import digest as digests
+from . import mark
+from .levels import Block, Segment
+from .sources import source_of
+
+FORMAT, VERSION = "remat_hlo checkpoints", 1
+
+
+class PlanError(ValueError):
+    """A plan that cannot be read, or is not for this program."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Function:
+    """What a plan says of one marked function. `block` is None where it stays as it is."""
+    name: str
+    source: str
+    head: str
+    lines: tuple           # as digest.program_lines
+    sources: tuple         # of each line
+    block: typing.Optional[Block]
+    shown: dict            # of the block, for people
+
+    @property
+    def digest(self):
+        return digests.short_digest([self.head, *self.lines])
+
+
+def describe(mark_of, program, block, analysis):
+    """The Function of a program that was recorded."""
+    return Function(mark_of.name, mark_of.source, digests.head_line(program), tuple(digests.program_lines(program)),
+                    tuple(_sources(program)), block, {} if block is None else _shown(analysis, block))
+
+
+def _sources(program):
+    for equation in program.equations:
+        yield source_of(equation)
+        if equation.body is not None:
+            yield from _sources(equation.body)
+
+
+# ---- blocks as JSON ----
+
+def _shown(analysis, block):
+    """A block as JSON. Numbers are of values and equations; what stands beside them is for people."""
+    program = analysis.program
+    makers, last = program.makers(), program.last_uses()
+    segments = []
+    for segment in block.segments:
+        shown = {"equations": [segment.begin, segment.end], "is_checkpoint": segment.is_wrapped}
+        if segment.is_wrapped:
+            saved = set(segment.saved)
+            shown["saved"] = [_value(analysis, makers, value) for value in segment.saved]
+            shown["saved_residuals"] = [{"equation": index, "bytes": analysis.hidden_bytes(index),
+                                         "source": source_of(program.equations[index])} for index in segment.hidden]
+            shown["passed_on"] = [_value(analysis, makers, output) for index in range(segment.begin, segment.end)
+                                  for output in program.equations[index].outputs
+                                  if last[output] >= segment.end and output not in saved]
+            shown["computed_again"] = _again(analysis, segment, saved)
+        segments.append(shown)
+    return {"segments": segments,
+            "scans": {str(index): _shown(analysis.bodies[index], body) for index, body in block.bodies.items()}}
+
+
+def _value(analysis, makers, value):
+    equation = analysis.program.equations[makers[value]]
+    return {"value": value, "type": digests.type_text(analysis.program.avals[value]), "made_by": equation.name,
+            "bytes": analysis.bytes[value], "source": source_of(equation), "scope": str(equation.scope)}
+
+
+def _again(analysis, segment, saved):
+    """Bytes by line of what derivatives need and is not saved."""
+    lines = {}
+    for equation in analysis.program.equations[segment.begin:segment.end]:
+        for output in equation.outputs:
+            if output in analysis.needed and output not in saved:
+                source = source_of(equation)
+                lines[source] = lines.get(source, 0) + analysis.bytes[output]
+    return lines
+
+
+def _parse_block(shown):
+    segments = tuple(Segment(*one["equations"], one["is_checkpoint"],
+                             tuple(value["value"] for value in one.get("saved", ())),
+                             tuple(value["equation"] for value in one.get("saved_residuals", ())))
+                     for one in shown["segments"])
+    return Block(segments, {int(index): _parse_block(body) for index, body in shown["scans"].items()})
+
+
+# ---- plans ----
+
+@dataclasses.dataclass(eq=False)
+class Plan:
+    """What `remat_hlo.jax.plan` returns, and `remat_hlo.jax.load_plan` reads. Use it as a context manager: what is
+    traced within it has the checkpoints that it says. `measured` are the candidates that were compiled; `before` and
+    `after` the program as it is, and with the plan."""
+    functions: tuple
+    device: str
+    limit_bytes: typing.Optional[int]
+    is_met: bool
+    before: typing.Any
+    after: typing.Any
+    measured: tuple = ()
+
+    def to_json(self):
+        return json.dumps({
+            "format": FORMAT, "version": VERSION, "device": self.device, "limit_bytes": self.limit_bytes,
+            "is_met": self.is_met, "before": self.before, "after": self.after, "measured": list(self.measured),
+            "functions": [{"name": one.name, "source": one.source, "digest": one.digest, "head": one.head,
+                           "checkpoints": one.shown or None,
+                           "equations": [f"{line}  @ {source}" for line, source in zip(one.lines, one.sources)]}
+                          for one in self.functions]}, indent=1) + "\n"
+
+    def save(self, path):
+        """Writes the plan to a file."""
+        write_file(path, self.to_json())
+
+    def __enter__(self):
+        self.__dict__.setdefault("_entered", []).append(mark.active(self))
+        self._entered[-1].__enter__()
+        return self
+
+    def __exit__(self, *raised):
+        self._entered.pop().__exit__(*raised)
+
+    def choose(self, marked, program):
+        """The Block of a marked function. Raises PlanError where the plan has none for it."""
+        head, lines = digests.head_line(program), digests.program_lines(program)
+        digest = digests.short_digest([head, *lines])
+        for function in self.functions:
+            if function.digest == digest:
+                return function.block
+        named = [function for function in self.functions if function.name == marked.name]
+        if not named:
+            known = ", ".join(sorted({function.name for function in self.functions}))
+            raise PlanError(f"the plan has no function '{marked.name}', which is marked in {marked.source}; it has {known}")
+        raise PlanError(_difference(marked, named[0], head, lines, list(_sources(program))))
+
+    @property
+    def key(self):
+        """What makes plans equal: the same checkpoints in the same functions."""
+        if "_key" not in self.__dict__:
+            text = json.dumps([(one.digest, one.shown) for one in self.functions], sort_keys=True)
+            self.__dict__["_key"] = hashlib.sha256(text.encode()).hexdigest()
+        return self.__dict__["_key"]
+
+    def __eq__(self, other):
+        return isinstance(other, Plan) and self.key == other.key
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __str__(self):
+        return "\n".join(_text(self))
+
+    def __repr__(self):
+        return f"<Plan for {self.device}: {_change(self)}>"
+
+    def _repr_html_(self):
+        import html
+        lines = _text(self)
+        return f"<p>{html.escape(lines[0])}</p>" + _show.table_html(
+            ("saved", "bytes", "source"), _saved_rows(self))
+
+
+def load(path):
+    """Reads a plan: a path, or JSON text. Raises PlanError."""
+    text = path
+    if isinstance(path, os.PathLike) or not str(path).lstrip().startswith("{"):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    try:
+        data = json.loads(text)
+        if data.get("format") != FORMAT:
+            raise PlanError(f"this is no plan of checkpoints: its format is {data.get('format')!r}")
+        if data["version"] != VERSION:
+            raise PlanError(f"the plan has version {data['version']}; this is for {VERSION}")
+        functions = tuple(_parse_function(one) for one in data["functions"])
+        return Plan(functions, data["device"], data["limit_bytes"], data["is_met"], data["before"], data["after"],
+                    tuple(data["measured"]))
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, PlanError):
+            raise
+        raise PlanError(f"the plan cannot be read: {type(error).__name__}: {error}") from None
+
+
+def _parse_function(data):
+    pairs = [line.rpartition("  @ ") for line in data["equations"]]
+    shown = data["checkpoints"]
+    function = Function(data["name"], data["source"], data["head"], tuple(line for line, _, _ in pairs),
+                        tuple(source for _, _, source in pairs), _parse_block(shown) if shown else None, shown or {})
+    if function.digest != data["digest"]:
+        raise PlanError(f"the equations of '{function.name}' are not those that its digest was made of")
+    return function
+
+
+def _difference(marked, function, head, lines, sources):
+    """Which equation differs, in words."""
+    start = f"the plan is for another '{marked.name}' ({function.source}): "
+    for was, now, source in zip(function.lines, lines, sources):
+        if was != now:
+            place = function.sources[function.lines.index(was)]
+            return f"{start}{source or 'an equation'} is now `{now.strip()}`, the plan has `{was.strip()}` ({place})"
+    if len(lines) > len(function.lines):
+        return f"{start}{sources[len(function.lines)]} is new: `{lines[len(function.lines)].strip()}`"
+    if len(lines) < len(function.lines):
+        return f"{start}`{function.lines[len(lines)].strip()}` of {function.sources[len(lines)]} is missing"
+    return f"{start}its types are `{head}`, the plan has `{function.head}`"
+
+
+# ---- words ----
+
+def _change(plan):
+    before, after = plan.before, plan.after
+    line = f"{_said(before)} -> {_said(after)}"
+    if plan.limit_bytes:
+        line += f", limit {format_bytes(plan.limit_bytes)} {'met' if plan.is_met else 'not met'}"
+    if before.get("seconds") and after.get("seconds"):
+        line += f", modelled time {format_percent(after['seconds'] / before['seconds'] - 1)}"
+    return line
+
+
+def _said(measured):
+    return format_bytes(measured["total_bytes"]) if measured.get("total_bytes") is not None else "does not compile"
+
+
+def _text(plan):
+    lines = [f"plan for {plan.device}: {_change(plan)}; {len(plan.measured)} compilations"]
+    for function in plan.functions:
+        if function.block is None:
+            lines.append(f"{function.name} ({function.source}): as it is")
+            continue
+        lines.append(f"{function.name} ({function.source}):")
+        lines += [f"  {line}" for line in _block_text(function.shown)]
+    return lines
+
+
+def _block_text(shown, indent=""):
+    for number, segment in enumerate(shown["segments"]):
+        if not segment["is_checkpoint"]:
+            continue
+        saved, again = segment["saved"], segment["computed_again"]
+        yield (f"{indent}checkpoint {number}: saves {format_bytes(sum(one['bytes'] for one in saved))}, "
+               f"computes {format_bytes(sum(again.values()))} again")
+        for one in saved:
+            yield f"{indent}  saves {one['type']} of {one['made_by']}, {one['source']}"
+        for source, size in sorted(again.items(), key=lambda item: (-item[1], item[0]))[:3]:
+            yield f"{indent}  computes again {source}, {format_bytes(size)}"
+    for index, body in shown["scans"].items():
+        yield f"{indent}body of the scan at equation {index}:"
+        yield from _block_text(body, indent + "  ")
+
+
+def _saved_rows(plan):
+    rows = {}
+
+    def visit(shown):
+        for segment in shown["segments"]:
+            for one in segment.get("saved", ()):
+                key = f"{one['type']} {one['made_by']}", one["source"]
+                rows[key] = rows.get(key, 0) + one["bytes"]
+        for body in shown["scans"].values():
+            visit(body)
+    for function in plan.functions:
+        if function.block is not None:
+            visit(function.shown)
+    ordered = sorted(rows.items(), key=lambda item: (-item[1], item[0]))
+    return [(what, format_bytes(size), source) for (what, source), size in ordered[:_show.MOST_VALUES]]

@@ -1,0 +1,101 @@
+"""The mark: a function whose evaluation a plan may change. What is active, a plan or what records marks, is part of the
+key of JAX's caches, so that nothing is served that was traced otherwise."""
+
+import functools
+import os
+import sys
+
+import jax
+import numpy as np
+
+from . import binding
+from .equations import flatten
+
+# None; or something with choose(mark, program), which returns a Block, or None where the program stays as it is.
+active = jax.make_user_context(default_value=None)
+
+
+class Mark:
+    """What a marked function is called, and where it is."""
+
+    def __init__(self, function, name):
+        self.name = name or getattr(function, "__qualname__", type(function).__name__)
+        code = getattr(inspect_unwrap(function), "__code__", None)
+        self.source = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
+
+
+def inspect_unwrap(function):
+    while hasattr(function, "__wrapped__") or isinstance(function, functools.partial):
+        function = function.func if isinstance(function, functools.partial) else function.__wrapped__
+    return function
+
+
+def checkpoint(function=None, *, prevent_cse=True, name=None):
+    """Marks a function that is differentiated, or a part of one, for plans. Without a plan the function is called as it
+    is; within `with plan:` it is evaluated with the checkpoints of the plan. A mark within a marked function does
+    nothing. `prevent_cse` is that of jax.checkpoint: False where the call stands in the body of a scan. Arguments that
+    are no arrays are constants, Python's numbers among them."""
+    if function is None:
+        return functools.partial(checkpoint, prevent_cse=prevent_cse, name=name)
+    mark = Mark(function, name)
+
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        chooser = active.value
+        if chooser is None:
+            return function(*arguments, **named)
+        with active(None):
+            given, pure, finish = _made_pure(function, arguments, named)
+            return finish(_call(chooser, mark, pure, given, prevent_cse))
+    return call
+
+
+def _is_array(leaf):
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic))
+
+
+def _call(chooser, mark, function, given, prevent_cse):
+    """function(given), by what the chooser says. `given` is a tree."""
+    leaves, tree = jax.tree.flatten(given)
+    places = [place for place, leaf in enumerate(leaves) if _is_array(leaf)]
+    made = {}
+
+    def flat(*arrays):
+        inner = list(leaves)
+        for place, array in zip(places, arrays):
+            inner[place] = array
+        outputs, made["tree"] = jax.tree.flatten(function(jax.tree.unflatten(tree, inner)))
+        made["static"] = [None if _is_array(one) else (one,) for one in outputs]
+        return [one for one in outputs if _is_array(one)]
+    arrays = [leaves[place] for place in places]
+    program = flatten(jax.make_jaxpr(flat)(*arrays))
+    block = chooser.choose(mark, program)
+    if block is None:
+        return function(given)
+    results = iter(binding.evaluate(program, block, arrays, prevent_cse=prevent_cse))
+    outputs = [one[0] if one is not None else next(results) for one in made["static"]]
+    return jax.tree.unflatten(made["tree"], outputs)
+
+
+def _made_pure(function, arguments, named):
+    """(a tree of the arguments, a function of that tree, what is done with its result). Modules of Flax NNX among the
+    arguments may be changed by the function: their state goes in and out."""
+    nnx = sys.modules.get("flax.nnx")
+    if nnx is None or not _has_modules(nnx, (arguments, named)):
+        return (arguments, named), lambda given: function(*given[0], **given[1]), lambda result: result
+    graph, state = nnx.split((arguments, named))
+
+    def pure(state):
+        merged = nnx.merge(graph, state)
+        result = function(*merged[0], **merged[1])
+        return result, nnx.split(merged)[1]
+
+    def finish(result):
+        nnx.update((arguments, named), result[1])
+        return result[0]
+    return state, pure, finish
+
+
+def _has_modules(nnx, tree):
+    kinds = (nnx.Module, nnx.Variable, nnx.Rngs)
+    return any(isinstance(leaf, kinds) for leaf in jax.tree.leaves(tree, is_leaf=lambda one: isinstance(one, kinds)))

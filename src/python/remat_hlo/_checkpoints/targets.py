@@ -1,0 +1,169 @@
+"""Devices that programs are compiled for, none of which has to be there: v5e:2x2, h100, cpu. GPUs are described by
+their public data sheets and by CUDA's tables for their compute capability, as a GpuTargetConfigProto in text."""
+
+import dataclasses
+import importlib.util
+import json
+import math
+import tempfile
+import typing
+
+from .._module import profile_text
+from .._plugins import GPU_MEMORY_SHARE
+
+# Of each TPU: the words of the accelerator type, how many of its units a chip is, the topology that is taken if none is
+# named, the profile.
+TPUS = {"v5e": ("v5litepod", 1, "2x2", "tpu-v5e"), "v5p": ("v5p", 2, "2x2x1", "tpu-v5p"),
+        "v6e": ("v6e", 1, "2x2", "tpu-v6e"), "tpu7x": ("tpu7x", 2, "2x2x1", "tpu7x")}
+
+
+class Gpu(typing.NamedTuple):
+    """What differs between the GPUs."""
+    name: str
+    profile: str
+    capability: tuple
+    is_accelerated: bool     # the architecture has features of its own (sm_90a)
+    cores: int
+    clock_ghz: float
+    memory_bytes: int
+    bandwidth: int           # bytes a second
+    l2_bytes: int
+    shared_per_core: int
+    shared_per_block: int    # with opt-in
+
+
+GPUS = {
+    "a100": Gpu("NVIDIA A100-SXM4-80GB", "a100-80g", (8, 0), False, 108, 1.41, 80 << 30, 2_039_000_000_000, 40 << 20,
+                164 << 10, 163 << 10),
+    "h100": Gpu("NVIDIA H100 80GB HBM3", "h100-sxm", (9, 0), True, 132, 1.98, 80 << 30, 3_350_000_000_000, 50 << 20,
+                228 << 10, 227 << 10),
+    "h200": Gpu("NVIDIA H200", "h200", (9, 0), True, 132, 1.98, 141_000_000_000, 4_800_000_000_000, 50 << 20,
+                228 << 10, 227 << 10),
+    "b200": Gpu("NVIDIA B200", "b200", (10, 0), True, 148, 1.965, 180 << 30, 7_700_000_000_000, 126 << 20, 228 << 10,
+                227 << 10),
+}
+
+
+class MissingPlugin(RuntimeError):
+    """The compiler of the device is not installed. The message says what to install."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """`topology` and `description` are what JAX asks for; `memory_bytes` is what the device offers to a program, None
+    where nothing says so."""
+    name: str
+    platform: str
+    profile: str
+    topology: str = ""
+    num_devices: int = 1
+    accelerator_type: str = ""
+    description: str = ""
+    memory_bytes: typing.Optional[int] = None
+
+    @property
+    def is_absent(self):
+        """Whether a process of its own compiles for it."""
+        return self.platform in ("tpu", "cuda")
+
+    def profile_data(self):
+        return json.loads(profile_text(self.profile))
+
+    def need_plugin(self):
+        """Raises MissingPlugin."""
+        if self.platform == "tpu" and not _has("libtpu"):
+            raise MissingPlugin(f"{self.name} needs XLA's compiler for TPU, without a TPU: pip install libtpu")
+        if self.platform == "cuda" and not (_has("jax_plugins.xla_cuda13") or _has("jax_plugins.xla_cuda12")):
+            raise MissingPlugin(f"{self.name} needs XLA's compiler for CUDA, without a GPU: "
+                                "pip install jax-cuda13-plugin jax-cuda13-pjrt")
+
+    def environment(self):
+        """What the process has to be told before it loads a plugin. Nothing is timed where there is no device."""
+        if self.platform == "cuda":
+            return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_gpu_autotune_level=0"}
+        return {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost",
+                "TPU_ACCELERATOR_TYPE": self.accelerator_type, "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+                "TPU_LOG_DIR": tempfile.gettempdir() + "/tpu_logs"}
+
+
+def _has(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:
+        return False
+
+
+def find_target(device):
+    """The Target that a name says: cpu, v5e, v5e:4x4, h100, h100:4, or None for what JAX computes on here."""
+    if device is None:
+        return _own_target()
+    name, _, topology = str(device).partition(":")
+    if name == "cpu":
+        return Target(str(device), "cpu", "cpu", num_devices=int(topology or 1))
+    if name in TPUS:
+        words, units, usual, profile = TPUS[name]
+        topology = topology or usual
+        chips = _product_of(topology, device)
+        memory = json.loads(profile_text(profile))["memory_bytes"]
+        return Target(str(device), "tpu", profile, f"{name}:{topology}", chips * (units if name == "tpu7x" else 1),
+                      f"{words}-{chips * units}", memory_bytes=memory)
+    if name in GPUS:
+        count = _product_of(topology or "1", device)
+        gpu = GPUS[name]
+        return Target(str(device), "cuda", gpu.profile, f"1x1x{count}", count, description=_describe(gpu),
+                      memory_bytes=gpu.memory_bytes)
+    known = ", ".join(("cpu", *(f"{one}[:TOPOLOGY]" for one in TPUS), *(f"{one}[:COUNT]" for one in GPUS)))
+    raise ValueError(f"there is no device '{device}' to compile for: {known}")
+
+
+def _product_of(topology, device):
+    try:
+        return math.prod(int(part) for part in topology.split("x"))
+    except ValueError:
+        raise ValueError(f"'{device}': a topology is as 2x2, a number of GPUs as 4") from None
+
+
+def _own_target():
+    import jax
+    from .. import _plugins
+    device = jax.devices()[0]
+    profile, _ = _plugins.profile_of(device.platform, device.device_kind)
+    stats = device.memory_stats() if device.platform != "cpu" else None
+    return Target(device.device_kind, device.platform if device.platform == "cpu" else "own", profile,
+                  num_devices=jax.device_count(), memory_bytes=(stats or {}).get("bytes_limit"))
+
+
+def usual_gpu_bytes(target):
+    """What JAX takes of a GPU unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise is three quarters; XLA itself
+    counts on GPU_MEMORY_SHARE of the device."""
+    return int(GPU_MEMORY_SHARE * target.memory_bytes)
+
+
+def _describe(gpu):
+    """The text of the GpuTargetConfigProto."""
+    major, minor = gpu.capability
+    features = " feature_extension: ACCELERATED_FEATURES" if gpu.is_accelerated else ""
+    return f"""gpu_device_info {{
+  threads_per_block_limit: 1024
+  threads_per_warp: 32
+  threads_per_core_limit: 2048
+  block_dim_limit_x: 2147483647
+  block_dim_limit_y: 65535
+  block_dim_limit_z: 65535
+  registers_per_core_limit: 65536
+  registers_per_block_limit: 65536
+  fpus_per_core: {64 if major == 8 else 128}
+  core_count: {gpu.cores}
+  clock_rate_ghz: {gpu.clock_ghz}
+  memory_bandwidth: {gpu.bandwidth}
+  device_memory_size: {gpu.memory_bytes}
+  l2_cache_size: {gpu.l2_bytes}
+  shared_memory_per_block: 49152
+  shared_memory_per_block_optin: {gpu.shared_per_block}
+  shared_memory_per_core: {gpu.shared_per_core}
+  cuda_compute_capability {{ major: {major} minor: {minor}{features} }}
+}}
+platform_name: "CUDA"
+dnn_version_info {{ major: 9 minor: 10 }}
+device_description_str: "{gpu.name}"
+"""
