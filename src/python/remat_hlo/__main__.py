@@ -5,7 +5,11 @@
 
 or fits a device profile to measured times:
 
-    python -m remat_hlo calibrate MEASUREMENTS.json -o profile.json"""
+    python -m remat_hlo calibrate MEASUREMENTS.json -o profile.json
+
+or says whether a program fits a device, which need not be there:
+
+    python -m remat_hlo fit PACKAGE.MODULE:FUNCTION --device=v5e:2x2"""
 
 import dataclasses
 import os
@@ -15,7 +19,8 @@ import sys
 from ._options import PREFIX, Options
 
 USAGE = ("usage: python -m remat_hlo --mem-limit=LIMIT [OPTION...] PROGRAM.py|-m MODULE [ARGUMENT...]\n"
-         "       python -m remat_hlo calibrate MEASUREMENTS.json [-o PROFILE.json]")
+         "       python -m remat_hlo calibrate MEASUREMENTS.json [-o PROFILE.json]\n"
+         "       python -m remat_hlo fit PACKAGE.MODULE:FUNCTION [--device=DEVICE] [OPTION...]")
 
 
 def _flag(field):
@@ -71,6 +76,12 @@ def main():
     if sys.argv[1:2] == ["calibrate"]:
         from . import _calibrate
         sys.exit(_calibrate.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["fit"]:
+        try:
+            from ._checkpoints import fit_cli
+        except ImportError as error:
+            _fail(error)
+        sys.exit(fit_cli.main(sys.argv[2:]))
     given, arguments = _parse(sys.argv[1:])
     if not arguments or arguments == ["-m"]:
         _fail("there is no program to run")

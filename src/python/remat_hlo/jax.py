@@ -3,7 +3,8 @@
     import remat_hlo.jax
     remat_hlo.jax.install(mem_limit="12GiB")
 
-or chooses checkpoints for one that is compiled without that: checkpoint, plan. Needs JAX 0.10.2 or later. See man/python.md."""
+or says whether a program fits a device, which need not be there (fit), and chooses checkpoints for it that need no
+hook (checkpoint, plan). Needs JAX 0.10.2 or later. See man/python.md and man/plans.md."""
 
 import dataclasses
 import functools
@@ -14,15 +15,17 @@ import jax
 from . import _before, _hooks
 from ._checkpoints.driver import plan
 from ._checkpoints.file import Plan, PlanError, load as load_plan
+from ._checkpoints.fit import Fit, fit
 from ._checkpoints.mark import checkpoint
+from ._checkpoints.targets import MissingPlugin
 from ._decide import CHANGED, LiveReport
 from ._hooks import NAME
 from ._options import Options
 from ._sizes import format_bytes, format_percent
 
-__all__ = ["Check", "LiveReport", "Plan", "PlanError", "check", "checkpoint", "clear_reports",
-           "disabled", "install", "jit", "last_reports", "load_plan", "plan", "rematerialize",
-           "uninstall"]
+__all__ = ["Check", "Fit", "LiveReport", "MissingPlugin", "Plan", "PlanError", "check",
+           "checkpoint", "clear_reports", "disabled", "fit", "install", "jit", "last_reports",
+           "load_plan", "plan", "rematerialize", "uninstall"]
 
 MOST_MARK_CHARS = 1 << 20  # of an entry computation, which begins with the first parameter
 

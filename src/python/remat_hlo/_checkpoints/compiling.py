@@ -44,7 +44,8 @@ def measure(step, arguments, named, target, chooser=None, *, is_whole=False):
             raise
         return Measured(error=str(error)[:3000])
     text = compiled.as_text()
-    return Measured(**measured.of_executable(compiled), seconds=modelled_seconds(text, target), text=text)
+    return Measured(**measured.of_executable(compiled), seconds=modelled_seconds(text, target), text=text,
+                    hook_text=text)
 
 
 def modelled_seconds(text, target):
@@ -152,7 +153,13 @@ def _read(folder, target, said):
     module = module if module.exists() else _assigned(folder) or _newest(folder, "*after_optimizations.txt")
     text = module.read_text() if module else ""
     return Measured(**found, seconds=modelled_seconds(text, target) if text else None,
-                    cycles=measured.cycles_of(text), error=error, text=text)
+                    cycles=measured.cycles_of(text), error=error, text=text, hook_text=_hook_text(folder, text))
+
+
+def _hook_text(folder, text):
+    """XLA:TPU asks its hook before values are put into VMEM."""
+    before = _newest(folder, "*.after_optimizations_before_buffer_assignment.txt")
+    return before.read_text() if before else text
 
 
 def _newest(folder, pattern):

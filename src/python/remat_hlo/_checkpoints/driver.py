@@ -7,7 +7,7 @@ import typing
 import jax
 
 from .._sizes import parse_budget
-from . import compiling, digest, levels, shards
+from . import compiling, digest, levels, mark, shards
 from .analysis import analyse
 from .costs import Rates
 from .file import Plan, PlanError, describe
@@ -61,6 +61,9 @@ def plan(step, *arguments, mem_limit, device=None, max_compilations=MOST_COMPILA
     if budget.kind == "reducible":
         raise ValueError("the budget of a plan is a size, a share such as 60%, or min")
     search = Search(step, arguments, named, target, max_compilations)
+    if not search.recorder.found:
+        raise PlanError("no function of the program is marked: wrap the one that is differentiated in "
+                        "remat_hlo.jax.checkpoint")
     limit = budget.bytes(search.plain_bytes(), 0)
     return search.run(limit)
 
@@ -68,16 +71,17 @@ def plan(step, *arguments, mem_limit, device=None, max_compilations=MOST_COMPILA
 class Search:
     """The candidates of one program, and what was measured of them."""
 
-    def __init__(self, step, arguments, named, target, max_compilations):
+    def __init__(self, step, arguments, named, target, max_compilations, plain=None):
+        """`plain` is what was measured of the program as it is, if that is known."""
         self.call = step, arguments, named, target
         self.most = max(1, max_compilations)
         self.tried = []   # (Candidate, Measured)
         self.recorder = Recorder()
-        self.plain = Candidate(None, {}, None)
-        self.measure(self.plain, self.recorder)
-        if not self.recorder.found:
-            raise PlanError("no function of the program is marked: wrap the one that is differentiated in "
-                            "remat_hlo.jax.checkpoint")
+        with mark.active(self.recorder):
+            compiling.jitted(step).trace(*arguments, **named)
+        if plain is None:
+            plain = compiling.measure(step, arguments, named, target)
+        self.tried.append((Candidate(None, {}, None), plain))
         self.analyses = self._analyse()
 
     def _analyse(self):
@@ -87,13 +91,13 @@ class Search:
         return {key: analyse(program, rates, [known.get(_kind(aval)) for aval in program.avals[:program.num_inputs]],
                              sizes) for key, (_, program, _) in self.recorder.found.items()}
 
-    def measure(self, candidate, chooser=None):
+    def measure(self, candidate):
         """The Measured of a candidate, compiled once."""
         for known, result in self.tried:
             if known.blocks == candidate.blocks:
                 return result
         step, arguments, named, target = self.call
-        result = compiling.measure(step, arguments, named, target, chooser or Trial(candidate.blocks))
+        result = compiling.measure(step, arguments, named, target, Trial(candidate.blocks))
         self.tried.append((candidate, result))
         return result
 

@@ -81,21 +81,26 @@ def _made_pure(function, arguments, named):
     """(a tree of the arguments, a function of that tree, what is done with its result). Modules of Flax NNX among the
     arguments may be changed by the function: their state goes in and out."""
     nnx = sys.modules.get("flax.nnx")
-    if nnx is None or not _has_modules(nnx, (arguments, named)):
+    if nnx is None:
         return (arguments, named), lambda given: function(*given[0], **given[1]), lambda result: result
-    graph, state = nnx.split((arguments, named))
 
-    def pure(state):
+    def is_module(one):
+        return isinstance(one, (nnx.Module, nnx.Variable, nnx.Rngs))
+    leaves, tree = jax.tree.flatten((arguments, named), is_leaf=is_module)
+    places = [place for place, leaf in enumerate(leaves) if is_module(leaf)]
+    modules = tuple(leaves[place] for place in places)
+    others = [None if is_module(leaf) else leaf for leaf in leaves]
+    graph, state = nnx.split(modules)
+
+    def pure(given):
+        state, inner = given[0], list(given[1])
         merged = nnx.merge(graph, state)
-        result = function(*merged[0], **merged[1])
-        return result, nnx.split(merged)[1]
+        for place, module in zip(places, merged):
+            inner[place] = module
+        filled, filled_named = jax.tree.unflatten(tree, inner)
+        return function(*filled, **filled_named), nnx.split(merged)[1]
 
     def finish(result):
-        nnx.update((arguments, named), result[1])
+        nnx.update(modules, result[1])
         return result[0]
-    return state, pure, finish
-
-
-def _has_modules(nnx, tree):
-    kinds = (nnx.Module, nnx.Variable, nnx.Rngs)
-    return any(isinstance(leaf, kinds) for leaf in jax.tree.leaves(tree, is_leaf=lambda one: isinstance(one, kinds)))
+    return (state, others), pure, finish

@@ -14,7 +14,8 @@ AMOUNT = re.compile(r"memory required for HLO temporaries \(([0-9.]+)([KMGT])\)|
 @dataclasses.dataclass(frozen=True)
 class Measured:
     """Bytes on one device. `error` is the compiler's where it refuses the program; bytes are then those that it says it
-    would need, as far as it says so. `text` is the module that it has made."""
+    would need, as far as it says so. `text` is the module that it has made, `hook_text` what a hook of the compiler is
+    given."""
     argument_bytes: typing.Optional[int] = None
     output_bytes: typing.Optional[int] = None
     alias_bytes: typing.Optional[int] = None
@@ -23,6 +24,7 @@ class Measured:
     cycles: typing.Optional[int] = None
     error: str = ""
     text: str = dataclasses.field(default="", repr=False)
+    hook_text: str = dataclasses.field(default="", repr=False)
 
     @property
     def total_bytes(self):

@@ -5,16 +5,18 @@ import dataclasses
 import importlib.util
 import json
 import math
+import os
 import tempfile
 import typing
 
 from .._module import profile_text
-from .._plugins import GPU_MEMORY_SHARE
 
 # Of each TPU: the words of the accelerator type, how many of its units a chip is, the topology that is taken if none is
 # named, the profile.
 TPUS = {"v5e": ("v5litepod", 1, "2x2", "tpu-v5e"), "v5p": ("v5p", 2, "2x2x1", "tpu-v5p"),
         "v6e": ("v6e", 1, "2x2", "tpu-v6e"), "tpu7x": ("tpu7x", 2, "2x2x1", "tpu7x")}
+# JAX takes this part of a GPU's memory for programs, unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise.
+GPU_SHARE = 0.75
 
 
 class Gpu(typing.NamedTuple):
@@ -111,7 +113,7 @@ def find_target(device):
         count = _product_of(topology or "1", device)
         gpu = GPUS[name]
         return Target(str(device), "cuda", gpu.profile, f"1x1x{count}", count, description=_describe(gpu),
-                      memory_bytes=gpu.memory_bytes)
+                      memory_bytes=int(gpu.memory_bytes * _gpu_share()))
     known = ", ".join(("cpu", *(f"{one}[:TOPOLOGY]" for one in TPUS), *(f"{one}[:COUNT]" for one in GPUS)))
     raise ValueError(f"there is no device '{device}' to compile for: {known}")
 
@@ -133,10 +135,12 @@ def _own_target():
                   num_devices=jax.device_count(), memory_bytes=(stats or {}).get("bytes_limit"))
 
 
-def usual_gpu_bytes(target):
-    """What JAX takes of a GPU unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise is three quarters; XLA itself
-    counts on GPU_MEMORY_SHARE of the device."""
-    return int(GPU_MEMORY_SHARE * target.memory_bytes)
+def _gpu_share():
+    """The part of a GPU's memory that JAX takes for programs."""
+    try:
+        return float(os.environ.get("XLA_PYTHON_CLIENT_MEM_FRACTION") or GPU_SHARE)
+    except ValueError:
+        return GPU_SHARE
 
 
 def _describe(gpu):

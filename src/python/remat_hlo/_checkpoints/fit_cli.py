@@ -1,0 +1,86 @@
+"""python -m remat_hlo fit PACKAGE.MODULE:FUNCTION --device=v5e:2x2
+
+FUNCTION returns (step, arguments) or (step, arguments, shardings): a step as for remat_hlo.jax.plan, its arguments as
+arrays or shapes, and a tree like them, or a part of it, of shardings. With --grow=N it is called with a size, N first, and
+the largest that fits is looked for. Exit status: 0 if the program fits, 1 if not, 2 for wrong usage, 4 if the device's
+compiler is not installed."""
+
+import argparse
+import importlib
+import json
+import os
+import sys
+
+
+def main(words):
+    parser = argparse.ArgumentParser(prog="python -m remat_hlo fit", allow_abbrev=False,
+                                     description="Says whether a program fits a device, which need not be there.")
+    parser.add_argument("function", metavar="PACKAGE.MODULE:FUNCTION",
+                        help="returns (step, arguments) or (step, arguments, shardings)")
+    parser.add_argument("--device", help="v5e:2x2, h100, cpu …; without it, what JAX computes on here")
+    parser.add_argument("--mem-limit", metavar="SIZE", help="what may be taken, if not what the device offers")
+    parser.add_argument("--grow", metavar="N", type=int, help="FUNCTION takes a size: look for the largest from N on")
+    parser.add_argument("--max-compilations", metavar="COUNT", type=int, default=6,
+                        help="for what a plan makes of marked functions [6]; 1: no plan")
+    parser.add_argument("--json", metavar="FILE", help="writes all of the answer; - is stdout")
+    parser.add_argument("--html", metavar="FILE", help="writes what a notebook shows")
+    options = parser.parse_args(words)
+    sys.path.insert(0, os.getcwd())
+    return _run(parser, options)
+
+
+def _run(parser, options):
+    from .fit import fit
+    from .targets import MissingPlugin
+    function = _find(parser, options.function)
+    try:
+        named = {"device": options.device, "mem_limit": options.mem_limit, "max_compilations": options.max_compilations}
+        if options.grow is None:
+            step, arguments = _placed(function())
+            answer = fit(step, *arguments, **named)
+        else:
+            step, _ = _placed(function(options.grow))
+            answer = fit(step, args_of=lambda n: _placed(function(n))[1], n=options.grow, **named)
+    except MissingPlugin as error:
+        print(f"remat_hlo: error: {error}", file=sys.stderr)
+        return 4
+    except ValueError as error:
+        parser.error(str(error))
+    _write(options, answer)
+    return answer.exit_code
+
+
+def _find(parser, name):
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        parser.error(f"'{name}' is not PACKAGE.MODULE:FUNCTION")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        return parser.error(f"'{name}' cannot be loaded: {error}")
+
+
+def _placed(given):
+    """(step, arguments with their shardings) of what FUNCTION returns."""
+    import jax
+    step, arguments, *shardings = given
+    if not shardings:
+        return step, tuple(arguments)
+
+    def place(sharding, part):
+        return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), part)
+    return step, tuple(jax.tree.map(place, tuple(shardings[0]), tuple(arguments),
+                                    is_leaf=lambda one: isinstance(one, jax.sharding.Sharding)))
+
+
+def _write(options, answer):
+    if options.json == "-":
+        print(json.dumps(answer.to_dict(), indent=1))
+    else:
+        print(answer)
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as file:
+                file.write(json.dumps(answer.to_dict(), indent=1) + "\n")
+    if options.html:
+        with open(options.html, "w", encoding="utf-8") as file:
+            file.write(answer._repr_html_())
