@@ -117,10 +117,10 @@ class Tables(ToolTest):
 
 
 class WithoutArguments(ToolTest):
-    def test_what_there_is_in_15_lines(self):
+    def test_what_there_is_in_16_lines(self):
         result = self.expect(2)
         self.assertEqual(result.out, "")
-        self.assertLessEqual(len(result.err.splitlines()), 15)
+        self.assertLessEqual(len(result.err.splitlines()), 16)
         for command in self.expect(0, "list", "--names=commands").out.split():
             self.assertIn(f"  {command} ", result.err)
         self.assertIn("--help", result.err)

@@ -93,12 +93,12 @@ END_TEST
 
 /* ---- against the plain way ---- */
 
-typedef struct Placed {
+typedef struct UsedSpan {
   int64_t from, to;
-} Placed;
+} UsedSpan;
 
 static int by_from(const void *pa, const void *pb) {
-  const Placed *a = pa, *b = pb;
+  const UsedSpan *a = pa, *b = pb;
   return (a->from > b->from) - (a->from < b->from);
 }
 
@@ -107,12 +107,12 @@ static int64_t plain_offset(const PackProblem *problem, const uint32_t *order, u
                             const int64_t *offsets, Arena *arena) {
   const PackBuffer *buffer = &problem->buffers[order[place]];
   ArenaMark mark = arena_mark(arena);
-  Placed *used = arena_array(arena, Placed, place + 1);
+  UsedSpan *used = arena_array(arena, UsedSpan, place + 1);
   uint32_t num_used = 0;
   for (uint32_t i = 0; i < place; i++) {
     int64_t bytes = problem->buffers[order[i]].bytes;
     if (bytes == 0 || !live_together(problem, order[place], order[i])) continue;
-    used[num_used++] = (Placed){offsets[order[i]], offsets[order[i]] + bytes};
+    used[num_used++] = (UsedSpan){offsets[order[i]], offsets[order[i]] + bytes};
   }
   qsort(used, num_used, sizeof *used, by_from);
   int64_t top = 0, best = -1, best_length = INT64_MAX;

@@ -391,7 +391,7 @@ static const Row rows[] = {
      20480,
      1,
      {"e"},
-     {"a b fus first add bcast mul fus.remat gte.remat gte.remat.1 sum2 ROOT root"}},
+     {"a b fus add bcast mul fus.remat gte.remat gte.remat.1 sum2 ROOT root"}},
     {"a control successor to come",
      "",
      P1 CONCATS_WITH("", ", control-predecessors={bcast}"),

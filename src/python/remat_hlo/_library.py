@@ -271,7 +271,7 @@ class PatchOptions(Sized):
 class Picture(Sized):
     _fields_ = [("struct_size", c_size_t), ("before", c_void_p), ("after", c_void_p),
                 ("before_title", c_char_p), ("after_title", c_char_p), ("limit_bytes", c_int64),
-                ("limit_counts", c_int)]
+                ("limit_counts", c_int), ("advice", c_void_p)]
     DEFAULTS = {"limit_bytes": -1, "limit_counts": 2}
 
 
