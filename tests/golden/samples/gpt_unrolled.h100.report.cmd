@@ -1,0 +1,1 @@
+report hlo_samples/accelerators/gpt_unrolled.sm_9.0a_gpu_after_optimizations.txt --quiet --json=-

@@ -1,0 +1,1 @@
+report hlo_samples/accelerators/gpt_unrolled.v5e.after_optimizations_before_buffer_assignment.txt --quiet --json=-
