@@ -20,7 +20,7 @@ H100 = """gpu_device_info {
   threads_per_block_limit: 1024 threads_per_warp: 32 threads_per_core_limit: 2048
   block_dim_limit_x: 2147483647 block_dim_limit_y: 65535 block_dim_limit_z: 65535
   registers_per_core_limit: 65536 registers_per_block_limit: 65536 fpus_per_core: 128 core_count: 132
-  clock_rate_ghz: 1.98 memory_bandwidth: 3350000000000 device_memory_size: 85899345920 l2_cache_size: 52428800
+  clock_rate_ghz: 1.98 memory_bandwidth: 3350000000000 device_memory_size: 84942979072 l2_cache_size: 52428800
   shared_memory_per_block: 49152 shared_memory_per_block_optin: 232448 shared_memory_per_core: 233472
   cuda_compute_capability { major: 9 minor: 0 feature_extension: ACCELERATED_FEATURES }
 }

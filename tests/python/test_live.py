@@ -26,7 +26,7 @@ from live_programs import PROGRAMS, compile_program, run  # noqa: E402
 
 import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
-from remat_hlo import _before, _decide, _hooks, _module, _proto, _text  # noqa: E402
+from remat_hlo import _before, _decide, _hooks, _module, _options, _proto, _text  # noqa: E402
 
 QUIET = {"verbose": False}
 # The memory model is that of the XLA in JAX 0.12; the one in 0.10 packs some values tighter.
@@ -226,6 +226,15 @@ ENTRY %e (p: f32[8]) -> f32[8] {
 COLLECTIVES = ("all-gather(%i), channel_id=1, replica_groups={{0}}, dimensions={0}",
                "collective-permute(%i), channel_id=1, source_target_pairs={{0,1},{1,2}}",
                "all-to-all(%i), channel_id=1, replica_groups={{0,1,2,3}}, dimensions={0}, frontend_attributes={a=\"b\"}")
+
+
+class Absent(LiveTest):
+    def test_auto_for_absent_devices(self):
+        """15.75 GiB of a v5e, three quarters of what an H100 has, without what is left free."""
+        options = _options.Options(mem_limit="auto", headroom="0%")
+        with unittest.mock.patch.dict(os.environ, {"XLA_PYTHON_CLIENT_MEM_FRACTION": ""}):
+            self.assertEqual(_hooks._limit_of(options, "tpu", "tpu-v5e"), int(15.75 * (1 << 30)))
+            self.assertEqual(_hooks._limit_of(options, "cuda", "h100-sxm"), int(0.75 * 84_942_979_072))
 
 
 class Texts(LiveTest):

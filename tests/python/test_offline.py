@@ -459,7 +459,16 @@ class Platforms(PackageTest):
         before = _module.Memory(70 * gib, 64 * gib, 4 * gib, 3 * gib, gib, 0, 70 * gib, 0, "")
         self.assertEqual(_plugins.least_temp_bytes("cpu", before, "cpu"), 64 * gib)
         self.assertEqual(_plugins.least_temp_bytes("tpu", before, "tpu-v5e"), int(9.75 * gib) - (128 << 20))
-        self.assertEqual(_plugins.least_temp_bytes("cuda", before, "h100-sxm"), int(0.95 * 58 * gib))
+        self.assertEqual(_plugins.least_temp_bytes("cuda", before, "h100-sxm"), int(0.95 * (0.80 * 84_942_979_072 - 6 * gib)))
+
+    def test_share(self):
+        """JAX takes three quarters of a GPU, or what the environment says, and all of a TPU."""
+        with mock.patch.dict(os.environ, {"XLA_PYTHON_CLIENT_MEM_FRACTION": ""}):
+            self.assertEqual([_plugins.share_for_programs(name) for name in ("cpu", "tpu", "cuda", "gpu", "rocm")],
+                             [1, 1, 0.75, 0.75, 0.75])
+        for text, share in (("0.9", 0.9), ("x", 0.75)):
+            with mock.patch.dict(os.environ, {"XLA_PYTHON_CLIENT_MEM_FRACTION": text}):
+                self.assertEqual(_plugins.share_for_programs("cuda"), share)
 
 
 class Calibrating(PackageTest):

@@ -150,7 +150,7 @@ def _remember(report):
 
 def _transform(options, compilations, platform, serialized):
     device = _device_of(platform, compilations[0] if compilations else None)
-    limit = _limit_of(options, device if compilations and compilations[0].is_for_absent else None)
+    limit = _limit_of(options, platform, device if compilations and compilations[0].is_for_absent else None)
     if limit is None:
         return None
     key = _key(options, limit, platform, device, serialized)
@@ -308,16 +308,16 @@ def auto_limit(options, warns=True):
     return limit
 
 
-def _limit_of(options, absent_device=None):
+def _limit_of(options, platform, absent_device=None):
     """The budget, also where it is auto: for a device that is not there, what its profile says that it
-    offers. None: there is none."""
+    offers, and of that what JAX takes. None: there is none."""
     if options.mem_limit != "auto":
         return options.mem_limit
-    return _limit_of_absent(options, absent_device) if absent_device else auto_limit(options)
+    return _limit_of_absent(options, platform, absent_device) if absent_device else auto_limit(options)
 
 
-def _limit_of_absent(options, device):
-    size = _plugins.memory_of(device)
+def _limit_of_absent(options, platform, device):
+    size = int(_plugins.memory_of(device) * _plugins.share_for_programs(platform))
     return size - _headroom_bytes(options.headroom, size) if size else None
 
 
@@ -464,7 +464,7 @@ def _compile_before(inner, options, backend, module, *arguments, **named):
 
     kind, is_absent = _devices_of(backend)
     device = _device_of(backend.platform, _Compilation("", options, kind, is_absent))
-    limit = _limit_of(options, device if is_absent else None)
+    limit = _limit_of(options, backend.platform, device if is_absent else None)
     if limit is None:
         return compile_module(module)
     executable, report, warnings = _before.compile_within(

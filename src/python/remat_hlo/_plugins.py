@@ -5,6 +5,7 @@ A plugin can be told as soon as it is loaded. That is so for each program that i
 that are not there (jax.experimental.topologies), for which JAX has no backend."""
 
 import json
+import os
 
 from ._module import profile_text
 
@@ -14,6 +15,8 @@ PLUGINS = {"tpu": ("tpu",), "cuda": ("cuda",), "rocm": ("rocm",), "gpu": ("cuda"
 # limit is the device's memory. On GPU, parameters and results are taken off a part of it, and the limit is a part of
 # what is left (xla/service/gpu/gpu_hlo_schedule.cc; the second part is xla_gpu_memory_limit_slop_factor).
 GPU_MEMORY_SHARE, GPU_SLOP = 0.80, 0.95
+# JAX takes this part of a GPU's memory for programs, unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise.
+GPU_SHARE = 0.75
 # XLA:TPU puts temporaries into VMEM, of which a chip has this much. At the hook that has not happened yet.
 MOST_VMEM_BYTES = 128 << 20
 # Words of a device kind, and the profile; the first row that fits is taken.
@@ -100,6 +103,16 @@ def profile_of(platform, kind):
 def memory_of(device):
     """What a device offers by its profile, or 0 if that does not say."""
     return int(json.loads(profile_text(device)).get("memory_bytes", 0))
+
+
+def share_for_programs(platform):
+    """The part of a device's memory that JAX takes for programs."""
+    if platform == "cpu" or platform not in PLUGINS or platform == "tpu":
+        return 1.0
+    try:
+        return float(os.environ.get("XLA_PYTHON_CLIENT_MEM_FRACTION") or GPU_SHARE)
+    except ValueError:
+        return GPU_SHARE
 
 
 def least_temp_bytes(platform, before, device):

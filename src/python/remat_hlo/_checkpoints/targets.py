@@ -10,13 +10,12 @@ import tempfile
 import typing
 
 from .._module import profile_text
+from .._plugins import share_for_programs
 
 # Of each TPU: the words of the accelerator type, how many of its units a chip is, the topology that is taken if none is
 # named, the profile.
 TPUS = {"v5e": ("v5litepod", 1, "2x2", "tpu-v5e"), "v5p": ("v5p", 2, "2x2x1", "tpu-v5p"),
         "v6e": ("v6e", 1, "2x2", "tpu-v6e"), "tpu7x": ("tpu7x", 2, "2x2x1", "tpu7x")}
-# JAX takes this part of a GPU's memory for programs, unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise.
-GPU_SHARE = 0.75
 
 
 class Gpu(typing.NamedTuple):
@@ -35,9 +34,9 @@ class Gpu(typing.NamedTuple):
 
 
 GPUS = {
-    "a100": Gpu("NVIDIA A100-SXM4-80GB", "a100-80g", (8, 0), False, 108, 1.41, 80 << 30, 2_039_000_000_000, 40 << 20,
+    "a100": Gpu("NVIDIA A100-SXM4-80GB", "a100-80g", (8, 0), False, 108, 1.41, 85_100_068_864, 2_039_000_000_000, 40 << 20,
                 164 << 10, 163 << 10),
-    "h100": Gpu("NVIDIA H100 80GB HBM3", "h100-sxm", (9, 0), True, 132, 1.98, 80 << 30, 3_350_000_000_000, 50 << 20,
+    "h100": Gpu("NVIDIA H100 80GB HBM3", "h100-sxm", (9, 0), True, 132, 1.98, 84_942_979_072, 3_350_000_000_000, 50 << 20,
                 228 << 10, 227 << 10),
     "h200": Gpu("NVIDIA H200", "h200", (9, 0), True, 132, 1.98, 141_000_000_000, 4_800_000_000_000, 50 << 20,
                 228 << 10, 227 << 10),
@@ -113,7 +112,7 @@ def find_target(device):
         count = _product_of(topology or "1", device)
         gpu = GPUS[name]
         return Target(str(device), "cuda", gpu.profile, f"1x1x{count}", count, description=_describe(gpu),
-                      memory_bytes=int(gpu.memory_bytes * _gpu_share()))
+                      memory_bytes=int(gpu.memory_bytes * share_for_programs("cuda")))
     known = ", ".join(("cpu", *(f"{one}[:TOPOLOGY]" for one in TPUS), *(f"{one}[:COUNT]" for one in GPUS)))
     raise ValueError(f"there is no device '{device}' to compile for: {known}")
 
@@ -133,14 +132,6 @@ def _own_target():
     stats = device.memory_stats() if device.platform != "cpu" else None
     return Target(device.device_kind, device.platform if device.platform == "cpu" else "own", profile,
                   num_devices=jax.device_count(), memory_bytes=(stats or {}).get("bytes_limit"))
-
-
-def _gpu_share():
-    """The part of a GPU's memory that JAX takes for programs."""
-    try:
-        return float(os.environ.get("XLA_PYTHON_CLIENT_MEM_FRACTION") or GPU_SHARE)
-    except ValueError:
-        return GPU_SHARE
 
 
 def _describe(gpu):
