@@ -32,8 +32,8 @@ bool inst_reaches_other_memory(const Module *module, InstId id) {
 }
 
 /* A computation without callers is in no call graph, and nothing asks for it. */
-Placed placed_build(const Module *module, Arena *out, Arena *scratch) {
-  Placed placed = {.num_comps = module->comps.len};
+PlacedInsts placed_build(const Module *module, Arena *out, Arena *scratch) {
+  PlacedInsts placed = {.num_comps = module->comps.len};
   if (!module_is_placed(module)) return placed;
   bool *of_comp = arena_zarray(out, bool, module->comps.len);
   placed.of_comp = of_comp;
@@ -50,7 +50,7 @@ Placed placed_build(const Module *module, Arena *out, Arena *scratch) {
   return placed;
 }
 
-bool inst_is_placed(const Module *module, const Placed *placed, InstId id) {
+bool inst_is_placed(const Module *module, const PlacedInsts *placed, InstId id) {
   if (!placed->of_comp) return false;
   if (inst_reaches_other_memory(module, id)) return true;
   const Instruction *inst = inst_get(module, id);

@@ -7,22 +7,22 @@
 
 #include "ir/module.h"
 
-typedef struct Placed {
+typedef struct PlacedInsts {
   const bool *of_comp; /* by CompId: whether some instruction in it or in its callees is placed;
                           NULL = the module is from before the assignment */
   uint32_t num_comps; /* number of computations at the time; a copy made later is like its origin */
-} Placed;
+} PlacedInsts;
 
 /* Whether a value is in VMEM, which only the assignment puts there. */
 bool module_is_placed(const Module *module);
 
-Placed placed_build(const Module *module, Arena *out, Arena *scratch);
+PlacedInsts placed_build(const Module *module, Arena *out, Arena *scratch);
 
 /* Whether the result of an instruction or one of its operands is in another memory than the
  * device's, on targets that have more of them than the host's. */
 bool inst_reaches_other_memory(const Module *module, InstId id);
 
 /* Whether the instruction, or what runs in the computations that it calls, is placed. */
-bool inst_is_placed(const Module *module, const Placed *placed, InstId id);
+bool inst_is_placed(const Module *module, const PlacedInsts *placed, InstId id);
 
 #endif

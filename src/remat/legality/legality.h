@@ -32,7 +32,7 @@ const char *keep_reason_sentence(KeepReason reason);
 typedef struct Legality {
   const Module *module;
   SideEffects effects;
-  Placed placed; /* by the compiler in other memories */
+  PlacedInsts placed; /* by the compiler in other memories */
   bool allow_collectives;
   bool any_rounding; /* a value may be computed apart from its fusion where it rounds otherwise */
   int64_t small_node_bytes; /* results of at most this many bytes are kept; 0 = no limit */

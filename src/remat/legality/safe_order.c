@@ -121,7 +121,7 @@ static bool chain_all(Order *order, const OverwrittenReads *reads) {
  * whether there are any. */
 static bool chain_placed(Order *order, const Schedule *own) {
   Module *module = order->module;
-  Placed placed = placed_build(module, order->scratch, order->scratch);
+  PlacedInsts placed = placed_build(module, order->scratch, order->scratch);
   if (!placed.of_comp) return false;
   for (CompId comp = 0; comp < own->num_comps; comp++) {
     InstId last = NO_ID;

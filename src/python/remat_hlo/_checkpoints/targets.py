@@ -5,7 +5,6 @@ import dataclasses
 import importlib.util
 import json
 import math
-import os
 import tempfile
 import typing
 
