@@ -631,6 +631,39 @@ static bool replaces_shape(Opcode opcode) {
   }
 }
 
+/* XLA:GPU's text of a collective that an async-start wraps is `all-gather-start(p)`, too, which is
+ * an opcode as well; the operands' shapes are then a tuple within the shape. A tuple of results
+ * leaves open what is meant: the opcode has that with several operands. */
+static void read_start_as_wrapped(const Parser *parser, RhsText *rhs) {
+  Opcode opcode = rhs->op.opcode;
+  bool is_reduce = opcode == OPCODE_ALL_REDUCE_START;
+  if (!is_reduce && opcode != OPCODE_ALL_GATHER_START && opcode != OPCODE_COLLECTIVE_PERMUTE_START)
+    return;
+  const ShapeTable *shapes = &parser->module->shapes;
+  const Shape *shape = rhs->has_shape ? shape_get(shapes, rhs->shape) : NULL;
+  if (!shape || !shape_is_tuple(shape) || shape->rank < 2) return;
+  bool is_state = shape_is_tuple(shape_get(shapes, shape->elements[0])) &&
+                  (is_reduce || !shape_is_tuple(shape_get(shapes, shape->elements[1])));
+  if (!is_state) return;
+  rhs->op = (OpcodeText){
+      .opcode = OPCODE_ASYNC_START, .wrapped = opcode_begun(opcode), .place = rhs->op.place};
+}
+
+/* The end of such a collective. */
+static void read_done_as_wrapped(const Parser *parser, RhsText *rhs, uint32_t first_operand) {
+  Opcode wrapped;
+  switch (rhs->op.opcode) {
+    case OPCODE_ALL_GATHER_DONE: wrapped = OPCODE_ALL_GATHER; break;
+    case OPCODE_ALL_REDUCE_DONE: wrapped = OPCODE_ALL_REDUCE; break;
+    case OPCODE_COLLECTIVE_PERMUTE_DONE: wrapped = OPCODE_COLLECTIVE_PERMUTE; break;
+    default: return;
+  }
+  if (parser->operands.len == first_operand) return;
+  InstId start = parser->operands.data[first_operand];
+  if (inst_get(parser->module, start)->opcode != OPCODE_ASYNC_START) return;
+  rhs->op = (OpcodeText){.opcode = OPCODE_ASYNC_DONE, .wrapped = wrapped, .place = rhs->op.place};
+}
+
 /* Reads the rest of rhs after the opcode. */
 static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with_attributes,
                            CompId *wrapper) {
@@ -639,6 +672,8 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
   ParseError noted = {0};
   if (!parse_arguments(parser, rhs, new, &noted)) return false;
   new->num_operands = parser->operands.len - first_operand;
+  read_done_as_wrapped(parser, rhs, first_operand);
+  new->opcode = op->opcode;
 
   AttrSet set = {.first = parser->attrs.len, .first_callee = parser->callees.len};
   bool is_sugar = op->wrapped != NUM_OPCODES;
@@ -718,6 +753,7 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
   RhsText rhs = {.has_shape = parse_at_shape(parser), .shape = NO_ID};
   if (rhs.has_shape && !parse_shape(parser, &rhs.shape)) return false;
   if (!parse_opcode(parser, &rhs.op)) return false;
+  read_start_as_wrapped(parser, &rhs);
   Opcode opcode = rhs.op.opcode;
   if (!rhs.has_shape && !opcode_has(opcode, OPF_INFER)) {
     return parse_fail(parser, rhs.op.place, "%s needs its shape written before it",

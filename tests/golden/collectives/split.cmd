@@ -1,0 +1,1 @@
+report split.hlo --target=gpu --quiet --json=-
