@@ -598,7 +598,10 @@ typedef enum rh_limit_counts {
 RH_API int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts);
 
 /* Returns what no order and no recomputation brings rh_counted_bytes() below, as
- * `lower_bound_bytes` says of the peak. Threads: any. */
+ * `lower_bound_bytes` says of the peak. Constants that `counts` adds to the peak are in it, unless
+ * the bound covers loops, whose states may then do without those that they begin with. Threads:
+ * any.
+ */
 RH_API int64_t rh_counted_bound_bytes(const rh_memory *memory, rh_limit_counts counts);
 
 /* What a budget asks of a module that takes `memory`, before anything is searched. */

@@ -160,13 +160,21 @@ int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts) {
   return memory_counted_bytes(memory, counts);
 }
 
-/* What is not counted, such as parameters, is the same before and after. How much more XLA may
- * assign depends on the packing, which the bound knows nothing of. */
+static bool covers_loops(const rh_memory *memory) {
+  return memory->lower_bound_kind && strstr(memory->lower_bound_kind, "loops");
+}
+
+/* What a limit counts beside the peak, or does not count of it, is the same before and after, but
+ * for constants that begin the states of loops: where loops may be rewritten, these may go. How much
+ * more XLA may assign depends on the packing, which the bound knows nothing of. */
 int64_t rh_counted_bound_bytes(const rh_memory *memory, rh_limit_counts counts) {
   int64_t counted_bytes = memory_counted_bytes(memory, counts) - memory_temp_more_bytes(memory);
-  int64_t reducible_bytes = memory->peak_bytes - memory->lower_bound_bytes;
-  if (reducible_bytes <= 0) return counted_bytes;
-  return reducible_bytes < counted_bytes ? counted_bytes - reducible_bytes : 0;
+  int64_t beside = counted_bytes - memory->peak_bytes;
+  if (beside > 0 && covers_loops(memory))
+    beside = beside > memory->constant_bytes ? beside - memory->constant_bytes : 0;
+  int64_t bound_bytes = memory->lower_bound_bytes + beside;
+  if (bound_bytes < 0) return 0;
+  return bound_bytes < counted_bytes ? bound_bytes : counted_bytes;
 }
 
 rh_prospect rh_weigh_budget(const rh_memory *memory, rh_limit_counts counts, int64_t limit_bytes,

@@ -121,14 +121,6 @@ static bool has_loop_in_call(const Module *module) {
   return false;
 }
 
-/* The lower bound of what the limit bounds; constants may go with loops that are rewritten. */
-static int64_t counted_bound(const Ways *ways) {
-  const rh_memory *memory = &ways->memory;
-  int64_t added = rh_counted_bytes(memory, ways->options->limit_counts) - memory->peak_bytes;
-  if (added > 0) added = added > memory->constant_bytes ? added - memory->constant_bytes : 0;
-  return memory->lower_bound_bytes + added;
-}
-
 static bool is_built_in(const rh_profile *profile) {
   const char *name = profile ? rh_profile_name(profile) : NULL;
   for (size_t i = 0; name && built_in_profiles[i].name; i++) {
@@ -223,7 +215,8 @@ static void tell_of_input(const Ways *ways, bool is_below_bound) {
 }
 
 static void tell_all(const Ways *ways) {
-  int64_t limit = ways->options->limit_bytes, bound = counted_bound(ways);
+  int64_t limit = ways->options->limit_bytes;
+  int64_t bound = rh_counted_bound_bytes(&ways->memory, ways->options->limit_counts);
   int64_t reached = ways->info->counted_bytes;
   bool is_lowest = reached - bound <= reached / 1000; /* what alignment and packing lose */
   bool is_below_bound = is_lowest || (limit > 0 && limit < bound);

@@ -13,14 +13,7 @@ enum { MAX_SHOWN_BUFFERS = 8, MAX_SHOWN_LINES = 5 };
 /* ---- figures ---- */
 
 int64_t job_lower_bound(const RematRun *job) {
-  const Figures *middle = &job->middle;
-  const rh_memory *memory = &middle->memory;
-  /* What XLA may assign beyond the packing is no part of what the bound is about. */
-  int64_t added = middle->counted_bytes - memory->temp_more_bytes - memory->peak_bytes;
-  /* Constants that the peak does not count may go with the loops' states that they begin. */
-  int64_t fixed = added > memory->constant_bytes ? added - memory->constant_bytes : 0;
-  if (added > 0 && bound_covers_loops(memory)) added = fixed;
-  return memory->lower_bound_bytes + added;
+  return rh_counted_bound_bytes(&job->middle.memory, job->remat.limit_counts);
 }
 
 double job_overhead(const RematRun *job) {

@@ -308,6 +308,35 @@ START_TEST(budgets_count_the_most) {
 }
 END_TEST
 
+/* Constants beside the peak stay where they count, unless loops are rewritten. */
+START_TEST(bounds_have_what_a_limit_counts) {
+  static const struct {
+    const char *kind;
+    rh_limit_counts counts;
+    int64_t bound_bytes;
+  } rows[] = {{"order+recompute", RH_COUNT_TEMP, 500},
+              {"order+recompute", RH_COUNT_TEMP_OUTPUTS, 550},
+              {"order+recompute", RH_COUNT_TOTAL, 700},
+              {"order+recompute+loops", RH_COUNT_TEMP, 500},
+              {"order+recompute+loops", RH_COUNT_TOTAL, 600}};
+  rh_memory memory = RH_MEMORY_INIT;
+  memory.peak_bytes = 1000;
+  memory.temp_bytes = 900;
+  memory.parameter_bytes = memory.output_bytes = 50;
+  memory.constant_bytes = 100;
+  memory.total_bytes = 1100;
+  memory.lower_bound_bytes = 600;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    memory.lower_bound_kind = rows[i].kind;
+    int64_t bound_bytes = rh_counted_bound_bytes(&memory, rows[i].counts);
+    ck_assert_int_eq(bound_bytes, rows[i].bound_bytes);
+    ck_assert_int_eq(rh_weigh_budget(&memory, rows[i].counts, bound_bytes - 1, 0),
+                     RH_PROSPECT_BELOW);
+    ck_assert_int_eq(rh_weigh_budget(&memory, rows[i].counts, bound_bytes, 0), RH_PROSPECT_OPEN);
+  }
+}
+END_TEST
+
 START_TEST(memory_is_measured) {
   rh_module *module = parse(SCHEDULED);
   rh_memory memory = RH_MEMORY_INIT;
@@ -957,6 +986,7 @@ static TCase *measure_case(void) {
   TCase *tc = tcase_create("measure");
   tcase_add_loop_test(tc, budgets_are_weighed, 0, sizeof budget_cases / sizeof *budget_cases);
   tcase_add_test(tc, budgets_count_the_most);
+  tcase_add_test(tc, bounds_have_what_a_limit_counts);
   tcase_add_test(tc, memory_is_measured);
   tcase_add_test(tc, what_lives_at_the_peak_is_listed);
   tcase_add_test(tc, cost_is_measured);
