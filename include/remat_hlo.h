@@ -569,9 +569,9 @@ typedef struct rh_memory {
   /* How far XLA's temporaries may lie above and below `temp_bytes` if that cannot be known yet; 0 =
    * it can. XLA:TPU puts some temporaries into VMEM after its hooks have run, by memory-space
    * assignment, and packs the rest around other gaps. `temp_bytes` is what they take without VMEM.
-   * Above it XLA is allowed half of the gaps that the packing leaves there, and the whole range is
-   * as wide as the VMEM of the device. Only the memory model `heap` says this, of a module that has
-   * no array in VMEM. */
+   * The upper end is that, or what is left beside a VMEM that takes what lives the shortest, if it
+   * is more, and half of the gaps that this packing has; the range is as wide as the device's VMEM.
+   * Only the memory model `heap` says this, of a module that has no array in VMEM. */
   int64_t temp_more_bytes;
   int64_t temp_less_bytes;
 } rh_memory;

@@ -232,8 +232,8 @@ typedef struct Backend {
   const struct Packer *packer; /* packs heaps; NULL = as XLA does; see heap_packer() */
   uint64_t max_pack_steps;
   int64_t heap_limit_bytes; /* limit of one heap, one heap per memory space; -1 = none */
-  int64_t vmem_bytes;       /* of the device; 0 = the target has none */
-  const KnownCost *costs;   /* the first match applies; see cost_analyze */
+  Vmem vmem;
+  const KnownCost *costs; /* the first match applies; see cost_analyze */
   uint32_t num_costs;
   FrameChoice frames;
   const bool *is_library; /* by file name of the stack tables; NULL = none is */

@@ -87,26 +87,27 @@ int64_t target_device_bytes(const Target *target, const Shape *shape) {
   return bytes < 0 ? shape->bytes : bytes;
 }
 
-/* What a core has (vmem_capacity_bytes in jax/_src/tpu_info.py of JAX 0.12). Buffer-assignment
- * dumps never have more than 112, 48, 96 and 32 MiB of it for values: XLA:TPU keeps the rest for
- * what runs. */
+#define MIB(count) (INT64_C(count) << 20)
+
+/* What a core has (vmem_capacity_bytes in jax/_src/tpu_info.py of JAX 0.12), and the most that
+ * buffer-assignment dumps have of it for values. */
 static const struct {
   const char *device;
-  int64_t bytes;
+  Vmem vmem;
 } vmem_of_devices[] = {
-    {"tpu-v5e", INT64_C(128) << 20},
-    {"tpu-v5p", INT64_C(64) << 20},
-    {"tpu-v6e", INT64_C(128) << 20},
-    {"tpu7x", INT64_C(64) << 20},
+    {"tpu-v5e", {MIB(128), MIB(112)}},
+    {"tpu-v5p", {MIB(64), MIB(48)}},
+    {"tpu-v6e", {MIB(128), MIB(96)}},
+    {"tpu7x", {MIB(64), MIB(32)}},
 };
 
-int64_t target_vmem_bytes(const Target *target, const char *device) {
-  if (!target->has_spaces) return 0;
-  int64_t most = 0;
+Vmem target_vmem(const Target *target, const char *device) {
+  Vmem most = {0};
+  if (!target->has_spaces) return most;
   for (size_t i = 0; i < sizeof vmem_of_devices / sizeof *vmem_of_devices; i++) {
-    int64_t bytes = vmem_of_devices[i].bytes;
-    if (device && strcmp(device, vmem_of_devices[i].device) == 0) return bytes;
-    if (bytes > most) most = bytes;
+    Vmem vmem = vmem_of_devices[i].vmem;
+    if (device && strcmp(device, vmem_of_devices[i].device) == 0) return vmem;
+    if (vmem.bytes > most.bytes) most = vmem;
   }
   return most;
 }

@@ -49,10 +49,15 @@ int64_t target_space_alignment(const Target *target, int64_t space);
 int64_t target_plain_device_bytes(const Target *target, const Shape *shape);
 int64_t target_device_bytes(const Target *target, const Shape *shape);
 
-/* Returns the bytes of VMEM, S(1) on XLA:TPU, of a device, which has the name of its profile; of a
- * device that is not known, or of NULL, the most that a known one has. 0 if the target has no VMEM.
- */
-int64_t target_vmem_bytes(const Target *target, const char *device);
+/* VMEM, S(1) on XLA:TPU. */
+typedef struct Vmem {
+  int64_t bytes;       /* of a device; 0 = it has none */
+  int64_t value_bytes; /* the part that XLA uses for values; it keeps the rest for what runs */
+} Vmem;
+
+/* Returns the VMEM of a device, which has the name of its profile; of a device that is not known,
+ * or of NULL, that of the one with the most. */
+Vmem target_vmem(const Target *target, const char *device);
 
 /* Returns the name of the memory space S(`space`), such as `VMEM`; NULL if it has none. */
 const char *target_space_name(const Target *target, int64_t space);

@@ -534,6 +534,188 @@ def donated_state(sizes):
     return Program(step, (f32(rows, width), f32(1024, width), f32(width, width), i32()), (0, 1))
 
 
+@program
+def conv_with_statistics(sizes):
+    """Convolutions and batch norm whose running mean and variance are state of their own, as in Flax; some
+    convolutions have few channels, which a TPU pads to 128."""
+    side, batch, width = sizes.among(28, 40, 56), sizes.many(6, 20), sizes.among(16, 24, 48)
+    few = sizes.around(3, 9)
+
+    def norm_and_update(x, p, state):
+        wide = x.astype(jnp.float32)
+        mean, square = wide.mean((0, 1, 2)), (wide * wide).mean((0, 1, 2))
+        variance = square - mean * mean
+        new = {"mean": 0.99 * state["mean"] + 0.01 * mean, "variance": 0.99 * state["variance"] + 0.01 * variance}
+        return ((wide - mean) * lax.rsqrt(variance + 1e-5) * p["scale"] + p["bias"]).astype(x.dtype), new
+
+    def loss(p, state, x, y):
+        new = []
+        for w, n, old in zip(p["convolutions"], p["norms"], state):
+            x, kept = norm_and_update(conv(x, w), n, old)
+            x = jax.nn.relu(x)
+            new.append(kept)
+        return cross_entropy(x.mean((1, 2)) @ p["head"].astype(x.dtype), y), new
+
+    def step(p, state, x, y):
+        (value, state), gradients = jax.value_and_grad(loss, has_aux=True)(p, state, x, y)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, p, gradients), state, value
+    channels = (3, width, few, 2 * width, few, width)
+    kernels = [f32(size, size, a, b) for size, a, b in zip((3, 1, 1, 3, 1), channels, channels[1:])]
+    p = {"convolutions": kernels, "norms": [{"scale": f32(c), "bias": f32(c)} for c in channels[1:]],
+         "head": f32(width, 10)}
+    state = [{"mean": f32(c), "variance": f32(c)} for c in channels[1:]]
+    return Program(step, (p, state, bf16(batch, side, side, 3), i32(batch)), (0, 1))
+
+
+@program
+def grouped_query_decoding(sizes):
+    """Tokens of a sequence one after the other: the layers are scanned, and each writes its part of the cache,
+    which several heads of queries read."""
+    width, groups, ratio, depth = sizes.among(512, 1024), sizes.among(2, 4), 4, 64
+    layers, batch, length = sizes.around(4, 8), sizes.many(2, 6), sizes.around(300, 900)
+    steps = sizes.around(3, 8)
+
+    def layer(carry, kept):
+        x, position = carry
+        w, keys, values = kept
+        h = rms_norm(x)
+        q = (h @ w["q"]).reshape(batch, groups, ratio, depth)
+        k, v = ((h @ w[name]).reshape(batch, 1, groups, depth) for name in ("k", "v"))
+        keys = lax.dynamic_update_slice(keys, k, (0, position, 0, 0))
+        values = lax.dynamic_update_slice(values, v, (0, position, 0, 0))
+        scores = jnp.einsum("bgrd,btgd->bgrt", q, keys).astype(jnp.float32) * depth**-0.5
+        scores = jnp.where(jnp.arange(length) <= position, scores, -1e9)
+        h = jnp.einsum("bgrt,btgd->bgrd", jax.nn.softmax(scores).astype(x.dtype), values)
+        x = x + h.reshape(batch, -1) @ w["out"]
+        return (x + jax.nn.silu(rms_norm(x) @ w["up"]) @ w["down"], position), (keys, values)
+
+    def step(w, cache, x, position):
+        def one(i, carry):
+            x, cache = carry
+            (x, _), cache = lax.scan(layer, (x, position + i), (w, *cache))
+            return x, cache
+        return lax.fori_loop(0, steps, one, (x, cache))
+    heads = groups * ratio * depth
+    w = {"q": bf16(layers, width, heads), "k": bf16(layers, width, groups * depth),
+         "v": bf16(layers, width, groups * depth), "out": bf16(layers, heads, width),
+         "up": bf16(layers, width, 3 * width), "down": bf16(layers, 3 * width, width)}
+    cache = (bf16(layers, batch, length, groups, depth),) * 2
+    return Program(step, (w, cache, bf16(batch, width), i32()), (1,))
+
+
+@program
+def routed_by_sorting(sizes):
+    """Experts that tokens are sorted by: top-k, sort, gather, batched products, scatter; with gradients."""
+    width, experts, tokens = sizes.among(256, 384), sizes.among(4, 8), sizes.many(500, 1500)
+    capacity = 2 * tokens // experts + 8
+
+    def loss(p, x, y):
+        score, chosen = lax.top_k(jax.nn.softmax((x @ p["router"]).astype(jnp.float32)), 2)
+        flat = chosen.reshape(-1)
+        order = jnp.argsort(flat)
+        sorted_by = flat[order]
+        place = jnp.arange(flat.size) - jnp.searchsorted(sorted_by, sorted_by, side="left")
+        rows = jnp.where(place < capacity, sorted_by * capacity + place, experts * capacity)
+        h = jnp.zeros((experts * capacity + 1, width), x.dtype).at[rows].set(x[order // 2])
+        h = h[:-1].reshape(experts, capacity, width)
+        h = jnp.einsum("ecf,efd->ecd", jax.nn.silu(jnp.einsum("ecd,edf->ecf", h, p["up"])), p["down"])
+        back = jnp.concatenate([h.reshape(-1, width), jnp.zeros((1, width), h.dtype)])[rows]
+        back = back * score.reshape(-1)[order][:, None].astype(back.dtype)
+        out = jnp.zeros((tokens, width), jnp.float32).at[order // 2].add(back.astype(jnp.float32))
+        return ((out - y)**2).mean()
+    p = {"router": bf16(width, experts), "up": bf16(experts, width, 2 * width), "down": bf16(experts, 2 * width, width)}
+    return sgd(loss, p, bf16(tokens, width), f32(tokens, width))
+
+
+@program
+def linear_recurrence(sizes):
+    """A state space layer: an associative scan over time, and its gradients."""
+    width, batch, length = sizes.among(128, 192, 256), sizes.many(2, 6), sizes.around(200, 500)
+
+    def loss(p, x, y):
+        decay = jax.nn.sigmoid(x @ p["decay"])
+        driven = jnp.tanh(x @ p["in"])
+
+        def join(a, b):
+            return a[0] * b[0], b[0] * a[1] + b[1]
+        _, h = lax.associative_scan(join, (decay, driven), axis=1)
+        return ((jnp.cumsum(h @ p["out"], 1) / length - y)**2).mean()
+    p = {name: f32(width, width) for name in ("decay", "in", "out")}
+    return sgd(loss, p, f32(batch, length, width), f32(batch, length, width))
+
+
+@program
+def scan_with_outputs(sizes):
+    """A scan that hands out several arrays in each step, whose body keeps some products and recomputes the rest."""
+    width, batch, steps = sizes.among(256, 384), sizes.many(60, 200), sizes.around(6, 14)
+
+    def loss(p, x, y):
+        @functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
+        def body(h, w):
+            wide = jax.nn.gelu(h @ w["wide"])
+            h = h + jnp.sin(wide @ w["narrow"])
+            return h, (h.mean(0), (wide**2).sum(-1), h[:, :16].astype(jnp.bfloat16))
+        h, (means, sums, parts) = lax.scan(body, x, p)
+        return ((h - y)**2).mean() + means.var() + 1e-3 * sums.mean() + parts.astype(jnp.float32).std()
+    return sgd(loss, stacked({"wide": f32(width, 3 * width), "narrow": f32(3 * width, width)}, steps),
+               f32(batch, width), f32(batch, width))
+
+
+@program
+def quantized_products(sizes):
+    """Products of int8 with scales by row and column, and a lookup in an int8 table."""
+    width, batch, layers = sizes.among(512, 768, 1024), sizes.many(400, 1500), sizes.around(3, 6)
+    rows = sizes.around(5000, 20000)
+
+    def quantize(x, axis):
+        scale = jnp.abs(x).max(axis, keepdims=True) / 127 + 1e-9
+        return jnp.round(x / scale).astype(jnp.int8), scale
+
+    def step(table, ws, scales, tokens):
+        x = table[tokens].astype(jnp.float32) * 0.01
+        for w, scale in zip(ws, scales):
+            q, by_row = quantize(x, -1)
+            product = lax.dot_general(q, w, (((1,), (0,)), ((), ())), preferred_element_type=jnp.int32)
+            x = x + jax.nn.silu(product.astype(jnp.float32) * by_row * scale)
+        return x, quantize(x, 0)
+    weights = [jax.ShapeDtypeStruct((width, width), jnp.int8)] * layers
+    return Program(step, (jax.ShapeDtypeStruct((rows, width), jnp.int8), weights, [f32(width)] * layers, i32(batch)))
+
+
+@program
+def search_until_found(sizes):
+    """A loop of unknown length that reads and writes slices of its state where the data says."""
+    rows, width, block = sizes.many(800, 2500), sizes.among(256, 384, 512), sizes.among(64, 128)
+
+    def step(x, w, best):
+        def go_on(state):
+            i, x, best, at = state
+            return (best.max() > 1e-3) & (i < 50)
+
+        def body(state):
+            i, x, best, at = state
+            part = lax.dynamic_slice(x, (at, 0), (block, width))
+            part = jnp.tanh(part @ w) + part
+            x = lax.dynamic_update_slice(x, part, (at, 0))
+            best = best.at[i].set(jnp.abs(part).mean())
+            return i + 1, x, best, (at + jnp.argmax(part.sum(-1)).astype(jnp.int32)) % (rows - block)
+        _, x, best, _ = lax.while_loop(go_on, body, (0, x, best, 0))
+        return (x @ w).sum(0), best
+    return Program(step, (f32(rows, width), f32(width, width), f32(50)), (2,))
+
+
+@program
+def spectral_filter(sizes):
+    """A filter of images by a Fourier transform, and the gradient of the filter."""
+    side, batch = sizes.among(64, 96, 128), sizes.many(6, 20)
+
+    def loss(filters, x, y):
+        spectrum = jnp.fft.rfft2(x) * filters
+        return ((jnp.fft.irfft2(spectrum, (side, side)) - y)**2).mean()
+    return Program(lambda f, x, y: (loss(f, x, y), jax.grad(loss)(f, x, y)),
+                   (f32(side, side // 2 + 1), f32(batch, side, side), f32(batch, side, side)))
+
+
 # ---- several devices ----
 
 P = jax.sharding.PartitionSpec

@@ -21,6 +21,7 @@ class Target:
     # Temporaries as the tool says them, beside XLA's, as shares: at most so much more, so much less.
     most_above: float = 0.0
     most_below: float = 0.0
+    usual_error: float = 0.0         # of most programs, either way
     slack_bytes: int = 0             # that are no fault anyway: a share of next to nothing says nothing
 
 
@@ -82,7 +83,8 @@ def _tpu(name, topology, topology_of_four, accelerator_type, vmem_mib, tolerance
     """The tolerance is that of v5e, on which most is measured, or twice that."""
     profile = name if name == "tpu7x" else f"tpu-{name}"
     return Target(name, "tpu", topology, topology_of_four, accelerator_type, profile=profile,
-                  vmem_bytes=vmem_mib << 20, most_above=0.03 * tolerance, most_below=0.01, slack_bytes=1 << 20)
+                  vmem_bytes=vmem_mib << 20, most_above=0.03 * tolerance, most_below=0.01, usual_error=0.01 * tolerance,
+                  slack_bytes=1 << 20)
 
 
 TARGETS = {target.name: target for target in (
@@ -90,6 +92,7 @@ TARGETS = {target.name: target for target in (
     _tpu("v5p", "v5p:2x2x1", "v5p:2x2x1", "v5p-8", 64, 2),
     _tpu("v6e", "v6e:2x2", "v6e:2x2", "v6e-4", 128, 2),
     _tpu("tpu7x", "tpu7x:2x2x1", "tpu7x:2x2x1", "tpu7x-8", 64, 2),
-    *(Target(name, "cuda", "1x1x1", "1x1x4", description=describe(gpu), most_above=0.005, most_below=0.005)
+    *(Target(name, "cuda", "1x1x1", "1x1x4", description=describe(gpu), most_above=0.005, most_below=0.005,
+             usual_error=0)
       for name, gpu in GPUS.items()),
 )}

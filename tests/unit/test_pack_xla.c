@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/pack/best_fit.h"
+#include "analysis/pack/start.h"
 #include "pack_fixture.h"
 
 enum { SPATIAL = PACK_SPATIAL, TEMPORAL = PACK_TEMPORAL, BOTH, START };
@@ -91,6 +92,31 @@ START_TEST(live_bytes_match_table) {
 }
 END_TEST
 
+/* What is packed beside another memory. */
+static const struct {
+  const char *requests;
+  int64_t room_bytes, height;
+} beside_rows[] = {
+    {"", 10, 0},
+    {"a10 b30 -b -a", 0, 40},
+    {"a10 b30 -b -a", 10, 30}, /* b lives shorter, and is too large */
+    {"a10 b30 -b -a", 30, 10}, /* there is no room left for a */
+    {"a10 b30 -b -a", 40, 0},
+    {"a40 -a b20 -b c40=a -c", 40, 40}, /* b lives shorter, so that there is no room for a */
+    {"a20 b20 c5 -c -a d15 -d e20 -e -b", 15, 40}, /* c and d are there */
+};
+
+START_TEST(heights_beside_match_table) {
+  Arena *arena = arena_new(NULL);
+  PackFixture fixture = {.problem = {0}};
+  char letters[MAX_BUFFERS];
+  read_requests(beside_rows[_i].requests, 1, &fixture, letters);
+  ck_assert_int_eq(pack_start_beside(&fixture.problem, beside_rows[_i].room_bytes, arena),
+                   beside_rows[_i].height);
+  arena_free(arena);
+}
+END_TEST
+
 /* ---- against the plain way ---- */
 
 typedef struct UsedSpan {
@@ -175,6 +201,8 @@ int main(void) {
   Suite *suite = suite_create("pack_xla");
   TCase *cases = tcase_create("best fit");
   tcase_add_loop_test(cases, offsets_match_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(cases, heights_beside_match_table, 0,
+                      sizeof beside_rows / sizeof *beside_rows);
   tcase_add_loop_test(cases, live_bytes_match_table, 0, sizeof live_rows / sizeof *live_rows);
   tcase_add_loop_test(cases, best_fit_agrees_with_the_definition, 0, 46);
   tcase_set_timeout(cases, 240);

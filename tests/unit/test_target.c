@@ -8,11 +8,11 @@
 
 START_TEST(vmem_is_that_of_the_device) {
   const Target *tpu = target_find("tpu");
-  ck_assert_int_eq(target_vmem_bytes(tpu, "tpu-v5e"), 128 << 20);
-  ck_assert_int_eq(target_vmem_bytes(tpu, "tpu7x"), 64 << 20);
-  ck_assert_int_eq(target_vmem_bytes(tpu, "another"), 128 << 20); /* the most that one has */
-  ck_assert_int_eq(target_vmem_bytes(tpu, NULL), 128 << 20);
-  ck_assert_int_eq(target_vmem_bytes(target_find("gpu"), "tpu-v5e"), 0);
+  ck_assert_int_eq(target_vmem(tpu, "tpu-v5e").bytes, 128 << 20);
+  ck_assert_int_eq(target_vmem(tpu, "tpu7x").bytes, 64 << 20);
+  ck_assert_int_eq(target_vmem(tpu, "another").bytes, 128 << 20); /* the most that one has */
+  ck_assert_int_eq(target_vmem(tpu, NULL).bytes, 128 << 20);
+  ck_assert_int_eq(target_vmem(target_find("gpu"), "tpu-v5e").bytes, 0);
 }
 END_TEST
 

@@ -1,5 +1,6 @@
 #include "analysis/memory/buffer_assignment.h"
 
+#include "analysis/pack/start.h"
 #include "ir/sort.h"
 
 /* What a buffer needs of an allocation. */
@@ -349,6 +350,14 @@ static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, int64_t 
   return requests;
 }
 
+bool awaits_vmem(const Module *module) {
+  if (module->backend.vmem.bytes == 0) return false;
+  for (ShapeId id = 0; id < module->shapes.shapes.len; id++) {
+    if (shape_memory_space(shape_get(&module->shapes, id)) == VMEM_SPACE) return false;
+  }
+  return true;
+}
+
 static void assign_heap(Assigner *assigner, int64_t color) {
   uint32_t num_values = assigner->values->flow.values.len;
   const HloBuffers *buffers = &assigner->values->buffers;
@@ -369,6 +378,10 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   if (backend->heap_limit_bytes >= 0) packing.heaps = arena_array(inner, uint32_t, num_buffers);
   PackBudget budget = {.max_steps = backend->max_pack_steps};
   heap_packer(assigner->module)->run(&requests.problem, -1, &budget, &packing, assigner->scratch);
+  if (is_on_device(assigner, color) && awaits_vmem(assigner->module)) {
+    assigner->result->heap_bytes_beside =
+        pack_start_beside(&requests.problem, backend->vmem.value_bytes, assigner->scratch);
+  }
   uint32_t first = add_heaps(assigner, color, &requests.problem, &packing);
   put_into_heaps(assigner, is_wanted, &requests, &packing, first);
   arena_free(inner);

@@ -33,8 +33,10 @@ typedef struct BufferAssignment {
   int64_t output_bytes;  /* allocations that hold results, including parameters that do */
   int64_t aliased_bytes; /* parameters that hold results */
   int64_t constant_bytes;
-  int64_t temp_bytes; /* heaps and tables, each rounded up to the alignment */
-  int64_t heap_bytes; /* the part of temp_bytes that is heaps */
+  int64_t temp_bytes;        /* heaps and tables, each rounded up to the alignment */
+  int64_t heap_bytes;        /* the part of temp_bytes that is heaps */
+  int64_t heap_bytes_beside; /* the same if XLA:TPU puts into VMEM what lives the shortest; 0 where
+                                that has happened, or cannot */
   int64_t thread_local_bytes;
 } BufferAssignment;
 
@@ -45,5 +47,8 @@ const Packer *heap_packer(const Module *module);
 BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis *values,
                                        const LiveRanges *ranges, int64_t alignment,
                                        HeapDetail detail, Arena *out, Arena *scratch);
+
+/* Whether XLA:TPU has yet to put values into VMEM. Afterwards there are some in every module. */
+bool awaits_vmem(const Module *module);
 
 #endif

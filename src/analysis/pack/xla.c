@@ -21,7 +21,8 @@ static OrderKey order_key(const PackProblem *problem, PackOrder by, uint32_t id)
   }
   PackRange whole = pack_whole_range(problem, buffer);
   /* Of two numbers the larger one has the smaller complement. */
-  int64_t major = by == PACK_TEMPORAL ? whole.end - whole.begin : ~whole.begin;
+  int64_t length = whole.end - whole.begin;
+  int64_t major = by == PACK_TEMPORAL ? length : by == PACK_SHORTEST ? ~length : ~whole.begin;
   return (OrderKey){major, buffer->first_bytes};
 }
 

@@ -9,6 +9,7 @@ typedef enum PackOrder {
   PACK_TEMPORAL, /* by the length of pack_whole_range(), then by first_bytes */
   PACK_BY_START, /* by the first tick of pack_whole_range(), the earliest first; then by first_bytes
                   */
+  PACK_SHORTEST, /* by the length of pack_whole_range(), the shortest first; then by first_bytes */
 } PackOrder;
 
 /* Sorts buffers, the largest key first; of equal ones the smallest id first. */
