@@ -92,8 +92,8 @@ static void list_heaps(const Module *module, const BufferAssignment *assignment,
 
 /* Where other values are packed, gaps are others, too, and can be larger. Of the packing without
  * VMEM, and the one beside VMEM that takes what lives the shortest, the higher one with half of its
- * gaps on top is what XLA is allowed. In 274 modules for four TPUs it needed 39 % of them at most.
- */
+ * gaps on top is what XLA is allowed. Of 274 modules for four TPUs the one that went furthest into
+ * the gaps took 44 % of them; others exceeded the end by up to 0.5 %, or stayed below it. */
 static void set_range(const Module *module, const BufferAssignment *assignment,
                       MemoryProfile *profile) {
   int64_t vmem_bytes = module->backend.vmem.bytes;
