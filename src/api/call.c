@@ -123,7 +123,7 @@ static rh_status read_backend(const rh_settings *settings, const Module *module,
   } else if (settings->target && module) {
     backend->target = guess_target(module);
   }
-  backend->vmem = target_vmem(backend->target, settings->device);
+  backend->tpu = target_tpu_memory(backend->target, settings->device);
   rh_status status = read_costs(settings, backend, diags, out);
   backend->frames = (FrameChoice)settings->frames;
   if (status == RH_OK) {

@@ -42,6 +42,8 @@ DumpDevice dump_device(const Input *input, const char *target) {
   if (strcmp(target, "tpu") == 0) {
     found = find_sign(name, tpu_signs, sizeof tpu_signs / sizeof *tpu_signs);
     if (!found && has_text(input, ":T(16,128)")) found = "tpu7x";
+    /* v5e has no SparseCore; v5p has, too, and less VMEM, so that it is said to be assumed. */
+    if (!found && has_text(input, "=\"sparsecore\"")) return (DumpDevice){"tpu-v6e", true};
     return (DumpDevice){found ? found : "tpu-v5e", !found};
   }
   found = find_sign(name, gpu_signs, sizeof gpu_signs / sizeof *gpu_signs);

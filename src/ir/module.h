@@ -232,7 +232,7 @@ typedef struct Backend {
   const struct Packer *packer; /* packs heaps; NULL = as XLA does; see heap_packer() */
   uint64_t max_pack_steps;
   int64_t heap_limit_bytes; /* limit of one heap, one heap per memory space; -1 = none */
-  Vmem vmem;
+  TpuMemory tpu;
   const KnownCost *costs; /* the first match applies; see cost_analyze */
   uint32_t num_costs;
   FrameChoice frames;

@@ -89,25 +89,26 @@ int64_t target_device_bytes(const Target *target, const Shape *shape) {
 
 #define MIB(count) (INT64_C(count) << 20)
 
-/* What a core has (vmem_capacity_bytes in jax/_src/tpu_info.py of JAX 0.12), and the most that
- * buffer-assignment dumps have of it for values. */
+/* What a core has (vmem_capacity_bytes in jax/_src/tpu_info.py of JAX 0.12), the most that
+ * buffer-assignment dumps have of it for values, and what XLA's errors on memory say is available.
+ */
 static const struct {
   const char *device;
-  Vmem vmem;
-} vmem_of_devices[] = {
-    {"tpu-v5e", {MIB(128), MIB(112)}},
-    {"tpu-v5p", {MIB(64), MIB(48)}},
-    {"tpu-v6e", {MIB(128), MIB(96)}},
-    {"tpu7x", {MIB(64), MIB(32)}},
+  TpuMemory memory;
+} tpu_memories[] = {
+    {"tpu-v5e", {MIB(128), MIB(112), INT64_C(16911433728)}},
+    {"tpu-v5p", {MIB(64), MIB(48), INT64_C(102789304811)}},
+    {"tpu-v6e", {MIB(128), MIB(96), INT64_C(33543694581)}},
+    {"tpu7x", {MIB(64), MIB(32), INT64_C(101726300405)}},
 };
 
-Vmem target_vmem(const Target *target, const char *device) {
-  Vmem most = {0};
+TpuMemory target_tpu_memory(const Target *target, const char *device) {
+  TpuMemory most = {0};
   if (!target->has_spaces) return most;
-  for (size_t i = 0; i < sizeof vmem_of_devices / sizeof *vmem_of_devices; i++) {
-    Vmem vmem = vmem_of_devices[i].vmem;
-    if (device && strcmp(device, vmem_of_devices[i].device) == 0) return vmem;
-    if (vmem.bytes > most.bytes) most = vmem;
+  for (size_t i = 0; i < sizeof tpu_memories / sizeof *tpu_memories; i++) {
+    TpuMemory memory = tpu_memories[i].memory;
+    if (device && strcmp(device, tpu_memories[i].device) == 0) return memory;
+    if (memory.vmem_bytes > most.vmem_bytes) most = memory;
   }
   return most;
 }

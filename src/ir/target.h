@@ -49,15 +49,16 @@ int64_t target_space_alignment(const Target *target, int64_t space);
 int64_t target_plain_device_bytes(const Target *target, const Shape *shape);
 int64_t target_device_bytes(const Target *target, const Shape *shape);
 
-/* VMEM, S(1) on XLA:TPU. */
-typedef struct Vmem {
-  int64_t bytes;       /* of a device; 0 = it has none */
-  int64_t value_bytes; /* the part that XLA uses for values; it keeps the rest for what runs */
-} Vmem;
+/* The memories of a TPU; 0 on other targets. */
+typedef struct TpuMemory {
+  int64_t vmem_bytes;       /* S(1) */
+  int64_t vmem_value_bytes; /* the part that XLA uses for values; it keeps the rest for what runs */
+  int64_t hbm_bytes;        /* that XLA offers to a program */
+} TpuMemory;
 
-/* Returns the VMEM of a device, which has the name of its profile; of a device that is not known,
- * or of NULL, that of the one with the most. */
-Vmem target_vmem(const Target *target, const char *device);
+/* Returns the memories of a device, which has the name of its profile; of a device that is not
+ * known, or of NULL, those of the one with the most VMEM. */
+TpuMemory target_tpu_memory(const Target *target, const char *device);
 
 /* Returns the name of the memory space S(`space`), such as `VMEM`; NULL if it has none. */
 const char *target_space_name(const Target *target, int64_t space);

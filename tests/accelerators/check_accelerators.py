@@ -7,8 +7,8 @@ Routes: `plain`: the tool's figures of each dump that it can be given; `hook`: r
 the compilation; `before`: rematerialized before XLA optimizes it, and given to XLA again. FOLDER/TARGET/PROGRAM/CASE
 has the texts that the tool may see in `seen`, and in `truth` what it is compared with and never shown.
 
-Sizes come from --seed, which is drawn and printed. A compilation for TPU is stopped as soon as XLA has assigned its
-buffers, unless --whole is given: code generation takes minutes, and has no part in memory.
+Sizes come from --seed, which is drawn and printed. Most compilations are stopped as soon as XLA has assigned the
+buffers, unless --whole is given: code generation takes long, for TPU minutes, and has no part in memory.
 
 usage: check_accelerators.py --tool=FILE --folder=FOLDER [--cover | --full] [--targets=NAMES] [--only=EXPRESSION]
            [--routes=NAMES] [--budgets=NAMES] [--seed=N] [--seconds=N] [--csv=FILE] [--whole]"""
@@ -73,9 +73,19 @@ class Case:
 
 # ---- one compilation ----
 
-def is_assigned(dump, program):
-    """Whether XLA:TPU has assigned the buffers of the program's module, and dumped that."""
-    return any(dump.glob(f"*.jit_{program}.*after_optimizations_after_buffer_assignment.txt"))
+def is_assigned(dump, program, platform):
+    """Whether XLA has assigned the buffers of the program's module, and dumped that."""
+    if platform == "tpu":
+        return any(dump.glob(f"*.jit_{program}.*after_optimizations_after_buffer_assignment.txt"))
+    # XLA:GPU writes the module last.
+    return any(path.read_bytes().rstrip().endswith(b"}")
+               for path in dump.glob(f"*.jit_{program}.*gpu_after_optimizations.txt"))
+
+
+def ends_early(case, platform, is_whole):
+    """Whether a compilation is stopped when buffers are assigned. At the hook for GPU it is not: a whole one goes on
+    with the untouched module where that takes less."""
+    return not is_whole and (platform == "tpu" or case.route == "plain")
 
 
 def end_group(process):
@@ -102,9 +112,10 @@ def compile_case(case, arguments, folder):
             [sys.executable, str(HERE / "compile_one.py"), json.dumps(order)], stdout=log, stderr=log,
             env={**clean, **environment_for(target, folder / "dump")}, start_new_session=True)
         begin = time.monotonic()
+        is_early = ends_early(case, target.platform, arguments.whole)
         try:
             while process.poll() is None:
-                if target.platform == "tpu" and not arguments.whole and is_assigned(folder / "dump", case.program):
+                if is_early and is_assigned(folder / "dump", case.program, target.platform):
                     return {"early": True}
                 if time.monotonic() - begin > MOST_SECONDS:
                     return {"error": f"not compiled within {MOST_SECONDS} s"}

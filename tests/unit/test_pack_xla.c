@@ -92,6 +92,19 @@ START_TEST(live_bytes_match_table) {
 }
 END_TEST
 
+/* What the device has no room for is packed again, as by `xla`. */
+START_TEST(start_packs_again) {
+  Arena *arena = arena_new(NULL);
+  PackFixture fixture = {.problem = {0}};
+  char letters[MAX_BUFFERS];
+  read_requests("a10 b10 -a c20 -c -b", 1, &fixture, letters);
+  ck_assert_int_eq(run_packer(&fixture.problem, "start", -1, 0, arena).height_bytes, 40);
+  ck_assert_int_eq(run_packer(&fixture.problem, "start", 40, 0, arena).height_bytes, 40);
+  ck_assert_int_eq(run_packer(&fixture.problem, "start", 39, 0, arena).height_bytes, 30);
+  arena_free(arena);
+}
+END_TEST
+
 /* What is packed beside another memory. */
 static const struct {
   const char *requests;
@@ -119,12 +132,12 @@ END_TEST
 
 /* ---- against the plain way ---- */
 
-typedef struct UsedSpan {
+typedef struct Taken {
   int64_t from, to;
-} UsedSpan;
+} Taken;
 
 static int by_from(const void *pa, const void *pb) {
-  const UsedSpan *a = pa, *b = pb;
+  const Taken *a = pa, *b = pb;
   return (a->from > b->from) - (a->from < b->from);
 }
 
@@ -133,12 +146,12 @@ static int64_t plain_offset(const PackProblem *problem, const uint32_t *order, u
                             const int64_t *offsets, Arena *arena) {
   const PackBuffer *buffer = &problem->buffers[order[place]];
   ArenaMark mark = arena_mark(arena);
-  UsedSpan *used = arena_array(arena, UsedSpan, place + 1);
+  Taken *used = arena_array(arena, Taken, place + 1);
   uint32_t num_used = 0;
   for (uint32_t i = 0; i < place; i++) {
     int64_t bytes = problem->buffers[order[i]].bytes;
     if (bytes == 0 || !live_together(problem, order[place], order[i])) continue;
-    used[num_used++] = (UsedSpan){offsets[order[i]], offsets[order[i]] + bytes};
+    used[num_used++] = (Taken){offsets[order[i]], offsets[order[i]] + bytes};
   }
   qsort(used, num_used, sizeof *used, by_from);
   int64_t top = 0, best = -1, best_length = INT64_MAX;
@@ -201,6 +214,7 @@ int main(void) {
   Suite *suite = suite_create("pack_xla");
   TCase *cases = tcase_create("best fit");
   tcase_add_loop_test(cases, offsets_match_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_test(cases, start_packs_again);
   tcase_add_loop_test(cases, heights_beside_match_table, 0,
                       sizeof beside_rows / sizeof *beside_rows);
   tcase_add_loop_test(cases, live_bytes_match_table, 0, sizeof live_rows / sizeof *live_rows);

@@ -8,11 +8,13 @@
 
 START_TEST(vmem_is_that_of_the_device) {
   const Target *tpu = target_find("tpu");
-  ck_assert_int_eq(target_vmem(tpu, "tpu-v5e").bytes, 128 << 20);
-  ck_assert_int_eq(target_vmem(tpu, "tpu7x").bytes, 64 << 20);
-  ck_assert_int_eq(target_vmem(tpu, "another").bytes, 128 << 20); /* the most that one has */
-  ck_assert_int_eq(target_vmem(tpu, NULL).bytes, 128 << 20);
-  ck_assert_int_eq(target_vmem(target_find("gpu"), "tpu-v5e").bytes, 0);
+  ck_assert_int_eq(target_tpu_memory(tpu, "tpu-v5e").vmem_bytes, 128 << 20);
+  ck_assert_int_eq(target_tpu_memory(tpu, "tpu7x").vmem_bytes, 64 << 20);
+  ck_assert_int_eq(target_tpu_memory(tpu, "another").vmem_bytes,
+                   128 << 20); /* the most that one has */
+  ck_assert_int_eq(target_tpu_memory(tpu, NULL).vmem_bytes, 128 << 20);
+  ck_assert_int_eq(target_tpu_memory(tpu, "tpu-v6e").hbm_bytes >> 20, 31989);
+  ck_assert_int_eq(target_tpu_memory(target_find("gpu"), "tpu-v5e").vmem_bytes, 0);
 }
 END_TEST
 

@@ -3,11 +3,10 @@
 #include "analysis/flow/call_graph.h"
 
 bool module_is_placed(const Module *module) {
-  enum { VMEM = 1 };
   if (!module->backend.target->has_spaces) return false;
   for (ShapeId id = 0; id < module->shapes.shapes.len; id++) {
     const Shape *shape = shape_get(&module->shapes, id);
-    if (!shape_is_tuple(shape) && shape_memory_space(shape) == VMEM) return true;
+    if (!shape_is_tuple(shape) && shape_memory_space(shape) == VMEM_SPACE) return true;
   }
   return false;
 }

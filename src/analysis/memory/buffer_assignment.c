@@ -1,5 +1,6 @@
 #include "analysis/memory/buffer_assignment.h"
 
+#include "analysis/flow/placed.h"
 #include "analysis/pack/start.h"
 #include "ir/sort.h"
 
@@ -291,6 +292,13 @@ const Packer *heap_packer(const Module *module) {
   return packer_find(module->backend.target->has_spaces ? "start" : "xla");
 }
 
+/* In VMEM, what XLA:TPU's dumps show is as `xla` packs it, or close to that. */
+static const Packer *packer_in(const Assigner *assigner, int64_t color) {
+  const Packer *chosen = assigner->module->backend.packer;
+  if (chosen || is_on_device(assigner, color)) return heap_packer(assigner->module);
+  return packer_find("xla");
+}
+
 /* Adds an allocation for each heap; returns the first one. */
 static uint32_t add_heaps(Assigner *assigner, int64_t color, const PackProblem *problem,
                           const Packing *packing) {
@@ -351,11 +359,7 @@ static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, int64_t 
 }
 
 bool awaits_vmem(const Module *module) {
-  if (module->backend.vmem.bytes == 0) return false;
-  for (ShapeId id = 0; id < module->shapes.shapes.len; id++) {
-    if (shape_memory_space(shape_get(&module->shapes, id)) == VMEM_SPACE) return false;
-  }
-  return true;
+  return module->backend.tpu.vmem_bytes > 0 && !module_is_placed(module);
 }
 
 static void assign_heap(Assigner *assigner, int64_t color) {
@@ -377,10 +381,13 @@ static void assign_heap(Assigner *assigner, int64_t color) {
                      .heap_limit_bytes = backend->heap_limit_bytes};
   if (backend->heap_limit_bytes >= 0) packing.heaps = arena_array(inner, uint32_t, num_buffers);
   PackBudget budget = {.max_steps = backend->max_pack_steps};
-  heap_packer(assigner->module)->run(&requests.problem, -1, &budget, &packing, assigner->scratch);
+  /* XLA:TPU packs again what the device has no room for. */
+  int64_t capacity_bytes = backend->packer || !backend->tpu.hbm_bytes ? -1 : backend->tpu.hbm_bytes;
+  packer_in(assigner, color)
+      ->run(&requests.problem, capacity_bytes, &budget, &packing, assigner->scratch);
   if (is_on_device(assigner, color) && awaits_vmem(assigner->module)) {
     assigner->result->heap_bytes_beside =
-        pack_start_beside(&requests.problem, backend->vmem.value_bytes, assigner->scratch);
+        pack_start_beside(&requests.problem, backend->tpu.vmem_value_bytes, assigner->scratch);
   }
   uint32_t first = add_heaps(assigner, color, &requests.problem, &packing);
   put_into_heaps(assigner, is_wanted, &requests, &packing, first);

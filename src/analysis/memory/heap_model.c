@@ -96,7 +96,7 @@ static void list_heaps(const Module *module, const BufferAssignment *assignment,
  * the gaps took 44 % of them; others exceeded the end by up to 0.5 %, or stayed below it. */
 static void set_range(const Module *module, const BufferAssignment *assignment,
                       MemoryProfile *profile) {
-  int64_t vmem_bytes = module->backend.vmem.bytes;
+  int64_t vmem_bytes = module->backend.tpu.vmem_bytes;
   int64_t more_bytes = assignment->heap_bytes_beside - assignment->heap_bytes;
   if (more_bytes < 0) more_bytes = 0;
   more_bytes += (profile->fragmentation_bytes + more_bytes) / 2;

@@ -1,14 +1,15 @@
 /* The order of XLA:TPU's memory-space assignment, found by comparison with its dumps: best fit by
  * begin, and of equal begins the largest first. Memory that colocated values have one after another
- * is never used for others in between. A heap that does not fit is packed again as by `xla`
- * (MemorySpaceAssignmentBestFitRepacker). */
+ * is never used for others in between. A heap that is higher than the capacity, the device's
+ * memory, is packed again as by `xla` (MemorySpaceAssignmentBestFitRepacker). */
 #include "analysis/pack/start.h"
 
 #include "analysis/pack/best_fit.h"
 #include "analysis/pack/xla.h"
 #include "ir/ids.h"
 
-/* What XLA:TPU offers of the memory of a v5e, the smallest device whose dumps were compared. */
+/* What is taken where there is no capacity: what XLA:TPU offers of the memory of a v5e, the
+ * smallest device whose dumps were compared. */
 static const int64_t least_memory_bytes = INT64_C(63) << 28;
 
 /* The same buffers, each with one range, that from its first value to its last. */
@@ -41,7 +42,7 @@ void pack_start(const PackProblem *problem, int64_t capacity_bytes, PackBudget *
   packing->is_optimal = whole.num_ranges == problem->num_ranges &&
                         packing->height_bytes == pack_lower_bound(&sections);
   arena_reset(scratch, mark);
-  if (packing->height_bytes > least_memory_bytes)
+  if (packing->height_bytes > (capacity_bytes < 0 ? least_memory_bytes : capacity_bytes))
     pack_xla(problem, capacity_bytes, budget, packing, scratch);
 }
 

@@ -1,0 +1,1 @@
+cost sparsecore.hlo --top=1
