@@ -54,6 +54,56 @@ START_TEST(steps_are_used_up_until_there_are_more) {
 }
 END_TEST
 
+/* The additional steps are those of the whole, whoever takes them. */
+START_TEST(a_missed_budget_has_more_steps) {
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  Patience patience;
+  patience_begin(&patience, &options, 0);
+  patience.num_steps = 100;
+  patience.num_more = 70;
+  Patience part = patience_part(&patience, 100);
+  ck_assert(!patience_spend(&part, 101));
+  ck_assert(patience_go_on(&part, 50));
+  ck_assert(!patience_is_over(&part));
+  ck_assert_uint_eq(patience_steps_left(&part), 50);
+  ck_assert(patience_spend(&part, 50));
+  patience_join(&patience, &part);
+  ck_assert_uint_eq(patience_steps_left(&patience), 0);
+  ck_assert(!patience_go_on(&patience, 21));
+  ck_assert(patience_go_on(&patience, 20));
+  ck_assert_uint_eq(patience_steps_left(&patience), 20);
+  ck_assert(!patience_go_on(&patience, 1));
+  ck_assert(!patience_go_on(NULL, 1));
+}
+END_TEST
+
+START_TEST(another_way_has_steps_again) {
+  RematParameters parameters = parameters_default();
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  for (int effort = RH_EFFORT_BY_SIZE; effort <= 3; effort++) {
+    options.effort = effort;
+    Patience patience;
+    patience_begin(&patience, &options, 0);
+    patience_renew_shortly(&patience, 20000, &parameters);
+    uint64_t own = effort > 1 ? 0 : patience_steps_of(effort, 20000, &parameters);
+    ck_assert_uint_eq(patience_steps_left(&patience), own);
+    ck_assert_uint_eq(patience.num_more, 2 * own);
+  }
+}
+END_TEST
+
+START_TEST(higher_efforts_have_fewer_rounds) {
+  RematParameters parameters = parameters_default();
+  for (int effort = RH_EFFORT_BY_SIZE; effort <= 9; effort++) {
+    uint64_t own = patience_steps_of(effort, 20000, &parameters);
+    uint64_t more = patience_more_steps_of(effort, 20000, &parameters);
+    ck_assert_uint_eq(more, own * (effort > 1 ? 2 : (uint64_t)parameters.search_rounds));
+  }
+  parameters.search_rounds = 0;
+  ck_assert_uint_eq(patience_more_steps_of(1, 20000, &parameters), 0);
+}
+END_TEST
+
 START_TEST(any_number_of_steps_can_be_asked_for) {
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
   Patience patience;
@@ -164,16 +214,16 @@ START_TEST(the_deadline_ends_it) {
 }
 END_TEST
 
-/* Less memory is better until the budget is met, then less time. */
+/* Less memory is better until the budget is met, then less time, then less memory. */
 static const struct {
   int64_t bytes;
   bool is_met;
   double seconds;
   int64_t heard_bytes;
 } reports[] = {
-    {5000, false, 0, 5000},   {6000, false, 0, 5000},  {5000, false, -1, 5000},
-    {4096, true, 0.5, 4096},  {4000, true, 0.5, 4096}, {3000, false, 0.1, 4096},
-    {4050, true, 0.25, 4050},
+    {5000, false, 0, 5000},  {6000, false, 0, 5000},   {5000, false, -1, 5000},
+    {4096, true, 0.5, 4096}, {4096, true, 0.5, 4096},  {3000, false, 0.1, 4096},
+    {4000, true, 0.5, 4000}, {4000, true, 0.75, 4000}, {4050, true, 0.25, 4050},
 };
 
 START_TEST(the_caller_hears_of_the_best) {
@@ -258,6 +308,9 @@ int main(void) {
   Suite *suite = suite_create("patience");
   TCase *tc = tcase_create("patience");
   tcase_add_test(tc, steps_are_used_up_until_there_are_more);
+  tcase_add_test(tc, a_missed_budget_has_more_steps);
+  tcase_add_test(tc, another_way_has_steps_again);
+  tcase_add_test(tc, higher_efforts_have_fewer_rounds);
   tcase_add_test(tc, any_number_of_steps_can_be_asked_for);
   tcase_add_loop_test(tc, efforts_give_steps, 0, sizeof step_cases / sizeof *step_cases);
   tcase_add_test(tc, small_modules_have_more_than_their_size_gives);

@@ -21,9 +21,8 @@ enum {
 /* The best state of the job so far. */
 typedef struct Best {
   RematState state;
-  bool is_there, is_met;
-  int64_t peak_bytes; /* as the job's model counts */
-  double seconds;
+  bool is_there;
+  Score score; /* as the job's model counts */
   uint32_t num_steps;
 } Best;
 
@@ -70,28 +69,19 @@ static rh_status explain(const OptimalJob *optimal, OptimalStatus status) {
   return RH_OK;
 }
 
-static bool is_better(const Best *a, const Best *b) {
-  if (!b->is_there || a->is_met != b->is_met) return !b->is_there || a->is_met;
-  if (!a->is_met) return a->peak_bytes < b->peak_bytes;
-  return a->seconds < b->seconds || (a->seconds <= b->seconds && a->peak_bytes < b->peak_bytes);
-}
-
 /* Keeps the state that the job is in if it is the best one, and goes back to the one before.
  * Returns the peak. */
 static int64_t try_state(OptimalJob *optimal, uint32_t num_steps) {
   RematJob *job = optimal->job;
-  int64_t peak_bytes = remat_state_peak(job, optimal->scratch);
-  Best tried = {.is_there = true,
-                .is_met = peak_bytes <= job->peak_limit_bytes,
-                .peak_bytes = peak_bytes,
-                .seconds = remat_state_seconds(job, optimal->scratch),
-                .num_steps = num_steps};
-  if (is_better(&tried, &optimal->best)) {
-    tried.state = remat_state_save(job, optimal->kept);
-    optimal->best = tried;
+  Score score = remat_state_score(job, optimal->scratch);
+  if (!optimal->best.is_there || score_is_better(score, optimal->best.score)) {
+    optimal->best = (Best){.state = remat_state_save(job, optimal->kept),
+                           .is_there = true,
+                           .score = score,
+                           .num_steps = num_steps};
   }
   remat_state_load(job, &optimal->before);
-  return peak_bytes;
+  return score.bytes;
 }
 
 /* Applies a line, and tries what that leads to. Returns the peak. */

@@ -455,21 +455,22 @@ static bool run_round(Path *path, const CallMemory *memory, Phase phase, int64_t
 
 /* The distance of a state from the goal: its peak, and, to compare states with the same peak, the
  * sum of the bytes above the limit. */
-typedef struct Score {
+typedef struct Distance {
   int64_t peak_bytes;
   double excess;
-} Score;
+} Distance;
 
-static Score score_of(const CallMemory *memory, uint32_t num_insts, int64_t peak_limit_bytes) {
-  Score score = {.peak_bytes = memory->peak_bytes};
+static Distance distance_of(const CallMemory *memory, uint32_t num_insts,
+                            int64_t peak_limit_bytes) {
+  Distance distance = {.peak_bytes = memory->peak_bytes};
   for (InstId id = 0; id < num_insts; id++) {
     int64_t over = memory->bytes_at[id] - peak_limit_bytes;
-    if (over > 0) score.excess += (double)over;
+    if (over > 0) distance.excess += (double)over;
   }
-  return score;
+  return distance;
 }
 
-static bool is_better(Score a, Score b) {
+static bool is_nearer(Distance a, Distance b) {
   return a.peak_bytes != b.peak_bytes ? a.peak_bytes < b.peak_bytes : a.excess < b.excess;
 }
 
@@ -477,7 +478,7 @@ static bool is_better(Score a, Score b) {
 typedef struct Best {
   RematState state;
   CallMemory memory;
-  Score score;
+  Distance distance;
   Arena *arena;
 } Best;
 
@@ -486,12 +487,12 @@ typedef struct Best {
 static bool keep_or_return(Path *path, Best *best) {
   Arena *arena = arena_new(arena_options(path->scratch));
   CallMemory memory = remat_state_memory(path->job, arena, path->scratch);
-  Score score = score_of(&memory, path->module->insts.len, path->job->peak_limit_bytes);
-  bool is_new = !best->arena || is_better(score, best->score);
+  Distance distance = distance_of(&memory, path->module->insts.len, path->job->peak_limit_bytes);
+  bool is_new = !best->arena || is_nearer(distance, best->distance);
   if (is_new) {
     RematState state = remat_state_save(path->job, arena);
     if (best->arena) arena_free(best->arena);
-    *best = (Best){state, memory, score, arena};
+    *best = (Best){state, memory, distance, arena};
   } else {
     arena_free(arena);
   }
@@ -502,8 +503,8 @@ static bool keep_or_return(Path *path, Best *best) {
 /* The number of bytes that a round tries to free. It is limited to one step, because each step
  * shows where the next peak is. */
 static int64_t round_goal(const Path *path, const Best *best) {
-  int64_t missing = best->score.peak_bytes - path->job->peak_limit_bytes;
-  int64_t step = best->score.peak_bytes / path->job->parameters->path_steps + 1;
+  int64_t missing = best->distance.peak_bytes - path->job->peak_limit_bytes;
+  int64_t step = best->distance.peak_bytes / path->job->parameters->path_steps + 1;
   return missing < step ? missing : step;
 }
 
@@ -515,7 +516,7 @@ static Best run_rounds(Path *path) {
   Best best = {0};
   keep_or_return(path, &best);
   for (int64_t round = 0; round < path->job->parameters->path_rounds; round++) {
-    if (best.score.peak_bytes <= peak_limit_bytes) break;
+    if (best.distance.peak_bytes <= peak_limit_bytes) break;
     if (patience_is_stopped(path->job->patience)) break;
     Arena *arena = arena_new(arena_options(path->scratch));
     bool has_changed = run_round(path, &best.memory, phase, round_goal(path, &best), arena);
@@ -547,10 +548,10 @@ static Best run_order(Path *path, CallOrder order, const RematState *input) {
 /* Tries the second order if the first one does not reach the limit. */
 static Best run_orders(Path *path, const RematState *input) {
   Best first = run_order(path, CALLERS_FIRST, input);
-  bool is_met = first.score.peak_bytes <= path->job->peak_limit_bytes;
+  bool is_met = first.distance.peak_bytes <= path->job->peak_limit_bytes;
   if (is_met || !path->has_calls || patience_is_stopped(path->job->patience)) return first;
   Best second = run_order(path, CALLEES_FIRST, input);
-  bool is_second = is_better(second.score, first.score);
+  bool is_second = is_nearer(second.distance, first.distance);
   arena_free(is_second ? first.arena : second.arena);
   if (is_second) return second;
   remat_state_load(path->job, &first.state);

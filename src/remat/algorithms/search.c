@@ -36,10 +36,7 @@ typedef struct Outcome {
 static Outcome outcome_of(const SearchJob *search) {
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
-  int64_t peak_bytes = remat_state_peak(job, search->scratch);
-  return (Outcome){.score = {.is_met = peak_bytes <= job->peak_limit_bytes,
-                             .peak_bytes = peak_bytes,
-                             .seconds = remat_state_seconds(job, search->scratch)},
+  return (Outcome){.score = remat_state_score(job, search->scratch),
                    .num_steps = search->num_steps,
                    .state = remat_state_save(job, arena),
                    .arena = arena};

@@ -7,6 +7,7 @@
 #include "remat/engine/kept_plan.h"
 #include "remat/engine/problem.h"
 #include "remat/job/clone_callees.h"
+#include "remat/job/score.h"
 
 /* The goal that an algorithm is given: a memory model that it can work with, and the peak to reach
  * under this model. */
@@ -38,8 +39,7 @@ typedef struct Attempt {
   KeptPlan *plan; /* the plan of what was done, if one is wanted */
   /* What came out; see judge.h. */
   rh_module *result;
-  int64_t counted_bytes;
-  bool is_met;
+  Score score;       /* of the result; its seconds are below 0 until judge_score() is asked */
   bool rounds_alike; /* see rh_remat_result; set by judge_verify() */
   Arena *arena;
 } Attempt;

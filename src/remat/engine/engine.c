@@ -55,32 +55,23 @@ typedef struct Search {
 } Search;
 
 static bool is_met(const Search *search) {
-  return search->best.result && search->best.is_met;
+  return search->best.result && search->best.score.is_met;
 }
 
 /* Tells the caller about the best attempt. */
-static void report(const Search *search) {
+static void report(Search *search) {
   const Problem *problem = search->problem;
-  const Attempt *best = &search->best;
   if (!search->is_whole || !patience_is_watched(problem->patience)) return;
-  double added_seconds =
-      variant_seconds(problem, best->result) - variant_seconds(problem, problem->original);
-  patience_report(problem->patience, best->counted_bytes, best->is_met, added_seconds);
+  Score best = judge_score(&search->best, problem);
+  patience_report(problem->patience, best.bytes, best.is_met,
+                  best.seconds - variant_seconds(problem, problem->original));
 }
 
-/* Whether an attempt is better than the best one. With a budget to meet there is no more to gain
- * than to meet it, unless time counts. */
-static bool is_better(const Search *search, const Attempt *tried) {
-  const Attempt *best = &search->best;
-  if (!tried->result || !best->result) return tried->result;
-  if (!search->by_time) return tried->counted_bytes < best->counted_bytes;
-  if (tried->is_met != best->is_met) return tried->is_met;
-  double seconds = variant_seconds(search->problem, tried->result);
-  double best_seconds = variant_seconds(search->problem, best->result);
-  bool is_lower = tried->counted_bytes < best->counted_bytes;
-  bool is_as_low = tried->counted_bytes == best->counted_bytes;
-  if (!tried->is_met) return is_lower || (is_as_low && seconds < best_seconds);
-  return seconds < best_seconds || (seconds <= best_seconds && is_lower);
+/* Whether an attempt is better than the best one. */
+static bool is_better(Search *search, Attempt *tried) {
+  if (!tried->result || !search->best.result) return tried->result;
+  return score_is_better(judge_score(tried, search->problem),
+                         judge_score(&search->best, search->problem));
 }
 
 /* Keeps the better of an attempt and the best one, or the earlier one if both are equal, and frees
@@ -108,10 +99,10 @@ static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
   for (int i = 0; i < problem->parameters.engine_attempts; i++) {
     Attempt attempt = attempt_new(problem, algorithm, &guide);
     rh_status status = try_once(&attempt, problem, search->findings);
-    bool may_go_on = status == RH_OK && attempt.result && !attempt.is_met && !problem->plan &&
+    bool may_go_on = status == RH_OK && attempt.result && !attempt.score.is_met && !problem->plan &&
                      !patience_is_stopped(problem->patience) &&
                      attempt_has_reached_goal(&attempt, problem);
-    int64_t overshoot_bytes = attempt.counted_bytes - problem->options->limit_bytes;
+    int64_t overshoot_bytes = attempt.score.bytes - problem->options->limit_bytes;
     if (status != RH_OK) {
       attempt_free(&attempt);
       return status;
@@ -139,6 +130,8 @@ static rh_status try_guides(Search *search, const RematAlgorithm *algorithm) {
   if (algorithm->traits & RH_TRAIT_NEEDS_SOLVER) has_others = false;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
     if (status != RH_OK || is_met(search) || patience_is_stopped(patience)) break;
+    patience_renew_shortly(patience, search->problem->input->module->insts.len,
+                           &search->problem->parameters);
     status = try_guide(search, algorithm, memory_model_find(simpler_models[i]));
   }
   return status;
@@ -173,7 +166,7 @@ static rh_status try_algorithms(Search *search, const RematAlgorithm *asked) {
 static rh_status try_nothing(Search *search) {
   const Problem *problem = search->problem;
   bool is_worse = problem_is_limited(problem) && search->best.result &&
-                  search->best.counted_bytes > problem_counted_bytes(problem, &problem->before);
+                  search->best.score.bytes > problem_counted_bytes(problem, &problem->before);
   if (problem->plan || (search->best.result && !is_worse)) return RH_OK;
   return try_guide(search, remat_algorithm_find("none"), problem->request->memory_model);
 }
@@ -258,8 +251,8 @@ static const char *name_of(const Search *search) {
 
 static rh_remat_result describe(const Search *search) {
   const Attempt *best = &search->best;
-  return (rh_remat_result){.is_met = best->is_met,
-                           .counted_bytes = best->counted_bytes,
+  return (rh_remat_result){.is_met = best->score.is_met,
+                           .counted_bytes = best->score.bytes,
                            .xla_reported_after_bytes = best->stats.xla_reported_after_bytes,
                            .protect = search->problem->protect,
                            .remat_seconds = search->findings->remat_seconds,
@@ -278,15 +271,15 @@ static rh_remat_result describe(const Search *search) {
 }
 
 /* Whether the result is not worth what it costs. */
-static bool is_hardly_worth(const Search *search) {
+static bool is_hardly_worth(Search *search) {
   const Problem *problem = search->problem;
-  if (!problem_is_limited(problem) || search->best.is_met) return false;
+  if (!problem_is_limited(problem) || search->best.score.is_met) return false;
   HardlyFigures figures = {
       .before_bytes = problem_counted_bytes(problem, &problem->before),
-      .after_bytes = search->best.counted_bytes,
+      .after_bytes = search->best.score.bytes,
       .limit_bytes = problem->options->limit_bytes,
       .before_seconds = variant_seconds(problem, problem->original),
-      .after_seconds = variant_seconds(problem, search->best.result),
+      .after_seconds = judge_score(&search->best, problem).seconds,
   };
   return hardly_helps(&figures);
 }

@@ -51,9 +51,17 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
   if (attempt->guide.peak_limit_bytes == INT64_MAX && !attempt->plan) attempt_free_work(attempt);
   rh_memory after =
       problem_measure(problem, problem->request->memory_model, result->module, &result->schedule);
-  attempt->counted_bytes = problem_counted_bytes(problem, &after);
-  attempt->is_met = attempt->counted_bytes <= problem->options->limit_bytes;
+  int64_t counted_bytes = problem_counted_bytes(problem, &after);
+  attempt->score = (Score){.is_met = counted_bytes <= problem->options->limit_bytes,
+                           .bytes = counted_bytes,
+                           .seconds = -1};
   return RH_OK;
+}
+
+Score judge_score(Attempt *attempt, const Problem *problem) {
+  if (attempt->score.seconds < 0)
+    attempt->score.seconds = variant_seconds(problem, attempt->result);
+  return attempt->score;
 }
 
 /* ---- verification ---- */

@@ -10,6 +10,9 @@
  * RH_ERR_INTERNAL, or RH_ERR_INPUT if a plan was applied. */
 rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings *findings);
 
+/* What the result comes to, time included, which is measured once. */
+Score judge_score(Attempt *attempt, const Problem *problem);
+
 /* Proves that the result computes what the input computes and rounds as it does, and that it reads
  * no overwritten memory that the input does not read. Sets `rounds_alike`. Returns the same errors
  * as judge_attempt. */

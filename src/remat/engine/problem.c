@@ -84,6 +84,8 @@ rh_status problem_prepare(Problem *problem, Findings *findings, const RematReque
   rh_status status = prepare(problem, findings, request, request->module, diags);
   uint32_t num_insts = request->module->module->insts.len;
   problem->patience = patience;
+  patience->num_more =
+      patience_more_steps_of(patience_effort(patience), num_insts, &problem->parameters);
   patience->num_steps =
       patience_steps_of(patience_effort(patience), num_insts, &problem->parameters);
   return status;

@@ -74,23 +74,23 @@ static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *
   tried->problem.diags = problem->diags;
   if (status == RH_ERR_INTERNAL && !goal->plan)
     status = fail_internally(problem->diags, "what was made of rewritten loops is no module");
-  if (status == RH_OK && tried->attempt.result)
-    tried->seconds = variant_seconds(problem, tried->attempt.result);
   return status;
 }
 
-/* Less memory is better until the budget is met, then less time. */
-static bool is_better(const ScanAttempt *a, const ScanAttempt *b) {
-  if (!a->attempt.result || !b->attempt.result) return a->attempt.result;
-  if (a->attempt.is_met != b->attempt.is_met) return a->attempt.is_met;
-  if (a->attempt.is_met) return a->seconds < b->seconds;
-  if (a->goal.segment > 0 && b->goal.segment <= 0) { /* a forward pass must be worth its time */
-    int64_t gain = a->problem.parameters.scan_segment_gain;
-    bool has_budget = a->problem.options->limit_bytes > 0;
-    int64_t bytes = b->attempt.counted_bytes;
-    if (!has_budget) return a->attempt.counted_bytes < bytes - bytes / 100 * gain;
+/* Whether an attempt is better than the best one. Without a budget that needs it, segments must be
+ * worth the time of their forward passes. */
+static bool is_better(const Scans *scans, ScanAttempt *tried) {
+  ScanAttempt *best = scans->best;
+  if (!tried->attempt.result || !best->attempt.result) return tried->attempt.result;
+  const rh_remat_options *options = scans->problem->options;
+  bool is_to_gain = tried->goal.segment > 0 && best->goal.segment <= 0 && options->limit_bytes <= 0;
+  int64_t best_bytes = best->attempt.score.bytes;
+  if (is_to_gain) {
+    int64_t gain = best_bytes / 100 * scans->problem->parameters.scan_segment_gain;
+    return tried->attempt.score.bytes < best_bytes - gain;
   }
-  return a->attempt.counted_bytes < b->attempt.counted_bytes;
+  return score_is_better(judge_score(&tried->attempt, &tried->problem),
+                         judge_score(&best->attempt, &best->problem));
 }
 
 /* What the verifier cannot follow is left out, and another variant may do. */
@@ -102,11 +102,11 @@ static bool is_proven(Scans *scans, const ScanAttempt *tried) {
 
 static void report(const Scans *scans) {
   const Problem *problem = scans->problem;
-  const ScanAttempt *best = scans->best;
+  ScanAttempt *best = scans->best;
   if (!patience_is_watched(problem->patience)) return;
-  double added_seconds = best->seconds - variant_seconds(problem, problem->original);
-  patience_report(problem->patience, best->attempt.counted_bytes, best->attempt.is_met,
-                  added_seconds);
+  Score score = judge_score(&best->attempt, &best->problem);
+  double added_seconds = score.seconds - variant_seconds(problem, problem->original);
+  patience_report(problem->patience, score.bytes, score.is_met, added_seconds);
 }
 
 static uint32_t num_cut_in(const ScanSteps *steps) {
@@ -117,12 +117,12 @@ static uint32_t num_cut_in(const ScanSteps *steps) {
 }
 
 /* Without a budget, the lowest peak comes first, but a forward pass must be worth its time. */
-static double promise_of(const Scans *scans, const ScanAttempt *tried) {
-  int64_t bytes = tried->attempt.counted_bytes;
+static double promise_of(const Scans *scans, ScanAttempt *tried) {
+  Score score = judge_score(&tried->attempt, &tried->problem);
   int64_t limit_bytes = scans->problem->options->limit_bytes;
   double gain = tried->goal.segment > 0 ? (double)scans->problem->parameters.scan_segment_gain : 0;
-  if (limit_bytes <= 0) return (double)bytes * (1 + gain / 100);
-  return score_promise((Score){.peak_bytes = bytes, .seconds = tried->seconds}, limit_bytes);
+  if (limit_bytes <= 0) return (double)score.bytes * (1 + gain / 100);
+  return score_promise(score, limit_bytes);
 }
 
 /* An attempt refers to the problem that is beside it, so they move as a whole or not at all: both
@@ -135,19 +135,20 @@ static rh_status try_with_part(Scans *scans, const VariantGoal *goal,
   if (patience_is_stopped(scans->problem->patience)) return RH_OK;
   rh_status status = try_goal(scans->problem, scans->run, goal, algorithm, divisor, &tried);
   scans->num_cut = num_cut_in(&tried.variant.steps);
-  bool is_chosen = status == RH_OK && is_better(&tried, scans->best);
+  bool is_chosen = status == RH_OK && is_better(scans, &tried);
   if (is_chosen && !is_proven(scans, &tried)) {
     attempt_free(&tried.attempt);
     tried.attempt = (Attempt){0};
     is_chosen = false;
   }
-  *is_met = status == RH_OK && tried.attempt.result && tried.attempt.is_met;
+  *is_met = status == RH_OK && tried.attempt.result && tried.attempt.score.is_met;
   bool is_unfinished = algorithm->run == remat_none && tried.attempt.result && !*is_met;
   if (is_unfinished) {
+    Score score = judge_score(&tried.attempt, &tried.problem);
     *vec_push(scans->arena, &scans->unfinished) = (Unfinished){.goal = *goal,
-                                                               .bytes = tried.attempt.counted_bytes,
+                                                               .bytes = score.bytes,
                                                                .promise = promise_of(scans, &tried),
-                                                               .seconds = tried.seconds,
+                                                               .seconds = score.seconds,
                                                                .num_cut = scans->num_cut,
                                                                .number = scans->unfinished.len};
   }
@@ -404,7 +405,8 @@ static int by_promise(const void *pa, const void *pb) {
 /* Whether a variant may still become the best result: what an algorithm recomputes only adds to its
  * time. */
 static bool may_be_best(const Scans *scans, const Unfinished *unfinished) {
-  return !scans->best->attempt.is_met || unfinished->seconds < scans->best->seconds;
+  return !scans->best->attempt.score.is_met ||
+         unfinished->seconds < judge_score(&scans->best->attempt, &scans->best->problem).seconds;
 }
 
 /* Whether an algorithm has run on the same variant, or on two with as many loops cut: what it makes

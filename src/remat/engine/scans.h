@@ -12,7 +12,6 @@ typedef struct ScanAttempt {
   Problem problem; /* the variant's */
   Findings findings;
   VariantGoal goal; /* of the variant */
-  double seconds;   /* modelled, of the result */
   bool is_open;     /* the problem was prepared */
 } ScanAttempt;
 

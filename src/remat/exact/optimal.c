@@ -119,11 +119,6 @@ typedef struct Solving {
   Arena *out, *arena, *scratch;
 } Solving;
 
-static bool is_better(const PricedLine *a, const PricedLine *b) {
-  if (a->fits != b->fits) return a->fits;
-  return a->fits ? a->seconds < b->seconds : a->peak_bytes < b->peak_bytes;
-}
-
 static PricedLine as_priced(const Solving *solving, const Line *line, const LineMemory *memory) {
   return (PricedLine){.line = *line,
                       .fits = memory->peak_bytes <= solving->limit_bytes,
@@ -195,7 +190,7 @@ static bool solve_once(Solving *solving) {
       correct(solving, &runs, &memory, answer.is_one);
       goes_on = true;
     }
-    if (is_better(&found, &best->priced)) {
+    if (priced_is_better(&found, &best->priced)) {
       best->priced = found;
       best->priced.line = line_copy(&found.line, solving->out);
     }

@@ -1,6 +1,7 @@
 #include "remat/job/patience.h"
 
 #include "ir/clock.h"
+#include "remat/job/score.h"
 
 enum {
   USUAL_EFFORT = 5,
@@ -8,6 +9,7 @@ enum {
   TINY = 1500,   /* the same of RH_EFFORT_BY_SIZE */
   LARGE = 10000, /* instructions beyond which an effort's steps become fewer */
   LARGE_EFFORT = 1,
+  LONG_ROUNDS = 2, /* times the steps of a higher effort, after a budget was missed */
 };
 
 void patience_begin(Patience *patience, const rh_remat_options *options, double start_seconds) {
@@ -113,6 +115,34 @@ void patience_renew(Patience *patience, uint64_t num_steps) {
   if (num_steps > 0) patience->is_over = false;
 }
 
+uint64_t patience_more_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters) {
+  uint64_t rounds = (uint64_t)parameters->search_rounds;
+  if (effort > LARGE_EFFORT && rounds > LONG_ROUNDS) rounds = LONG_ROUNDS;
+  return multiply(patience_steps_of(effort, num_insts, parameters), rounds);
+}
+
+void patience_renew_shortly(Patience *patience, uint32_t num_insts,
+                            const RematParameters *parameters) {
+  int effort = patience_effort(patience);
+  if (!patience || effort > LARGE_EFFORT || parameters->search_rounds == 0) return;
+  uint64_t num_steps = patience_steps_of(effort, num_insts, parameters);
+  uint64_t num_more = multiply(num_steps, LONG_ROUNDS);
+  patience_renew(patience, num_steps);
+  Patience *whole = shared(patience);
+  if (whole->num_more < num_more) whole->num_more = num_more;
+}
+
+bool patience_go_on(Patience *patience, uint64_t num_steps) {
+  if (!patience || is_known_to_be_stopped(patience)) return false;
+  Patience *whole = shared(patience);
+  if (num_steps == 0 || num_steps > whole->num_more) return false;
+  whole->num_more -= num_steps;
+  patience->num_steps += num_steps;
+  patience->is_over = false;
+  if (whole != patience) whole->num_steps += num_steps;
+  return true;
+}
+
 bool patience_is_over(const Patience *patience) {
   return patience && (patience->is_over || is_known_to_be_stopped(patience));
 }
@@ -131,16 +161,15 @@ bool patience_was_timed_out(const Patience *patience) {
   return patience && atomic_load(&shared_const(patience)->is_late);
 }
 
-/* Less memory is better until the budget is met, then less time. */
-static bool is_better(const rh_progress *a, const rh_progress *b) {
-  if (a->is_met != b->is_met) return a->is_met;
-  return a->is_met ? a->added_seconds < b->added_seconds : a->best_bytes < b->best_bytes;
+static Score score_of(const rh_progress *progress) {
+  return (Score){progress->is_met, progress->best_bytes, progress->added_seconds};
 }
 
 void patience_report(Patience *patience, int64_t best_bytes, bool is_met, double added_seconds) {
   if (!patience_is_watched(patience)) return;
   rh_progress now = {best_bytes, is_met, added_seconds};
-  if (patience->has_reported && !is_better(&now, &patience->reported)) return;
+  if (patience->has_reported && !score_is_better(score_of(&now), score_of(&patience->reported)))
+    return;
   patience->has_reported = true;
   patience->reported = now;
   patience->progress(patience->context, &now);

@@ -21,6 +21,7 @@
 typedef struct Patience {
   uint64_t num_steps;      /* that may be spent */
   uint64_t num_spent;      /* at most num_steps */
+  uint64_t num_more;       /* that patience_go_on() can still add; of the whole */
   uint64_t next_question;  /* number of steps spent at which the clock and the caller are asked */
   bool is_over;            /* patience_spend() has returned false */
   double end_seconds;      /* the deadline, as seconds_now(); 0 = none */
@@ -65,6 +66,20 @@ bool patience_spend(Patience *patience, uint64_t steps);
 
 /* Sees to it that so many steps are left, unless something else than steps has ended the search. */
 void patience_renew(Patience *patience, uint64_t num_steps);
+
+/* The additional steps for a budget that is missed: search.rounds times those of the effort; of 2
+ * and more, twice those at most. */
+uint64_t patience_more_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
+
+/* Sees to it that there are the steps of a whole run again, for another way to the same budget, if
+ * they take little time: those by size, and those of effort 0 and 1. The additional steps for it
+ * are two such runs. */
+void patience_renew_shortly(Patience *patience, uint32_t num_insts,
+                            const RematParameters *parameters);
+
+/* Adds so many of the additional steps, for a budget that is missed. Returns false if fewer
+ * are left, or if something else than steps has ended the search. */
+bool patience_go_on(Patience *patience, uint64_t num_steps);
 
 /* Whether patience_spend() has returned false, or would do so without asking anybody. */
 bool patience_is_over(const Patience *patience);

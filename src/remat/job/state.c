@@ -60,6 +60,13 @@ double remat_state_seconds(const RematJob *job, Arena *scratch) {
   return seconds;
 }
 
+Score remat_state_score(const RematJob *job, Arena *scratch) {
+  int64_t peak_bytes = remat_state_peak(job, scratch);
+  return (Score){.is_met = peak_bytes <= job->peak_limit_bytes,
+                 .bytes = peak_bytes,
+                 .seconds = remat_state_seconds(job, scratch)};
+}
+
 int64_t remat_state_xla_limit(const RematJob *job, const RematMemory *memory, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   int64_t model_bytes =

@@ -8,6 +8,7 @@
 #include "analysis/memory/call_memory.h"
 #include "analysis/memory/remat_memory.h"
 #include "remat/job/algorithm.h"
+#include "remat/job/score.h"
 
 typedef struct RematState {
   ModuleSnapshot module;
@@ -32,6 +33,9 @@ int64_t remat_state_peak(const RematJob *job, Arena *scratch);
 
 /* The modelled seconds of the current state on the job's device, waits for the link included. */
 double remat_state_seconds(const RematJob *job, Arena *scratch);
+
+/* Both of the current state, under the job's limit. */
+Score remat_state_score(const RematJob *job, Arena *scratch);
 
 /* The limit for an algorithm that only knows `memory`, which is what XLA's pass counts. The job's
  * limit is lowered or raised by the difference between the peak of the job's memory model and the

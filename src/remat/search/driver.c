@@ -285,14 +285,22 @@ static void search_start(Driver *driver) {
   }
 }
 
+/* The module as it was given, and another order to begin with. */
+typedef struct Given {
+  RematState state;
+  Schedule start;
+  bool has_start;
+  double seconds;
+  Arena *arena;
+} Given;
+
 /* Searches from another order of the module as it was given. Dead code goes, as it does when a line
  * is applied: a result may be this order alone. */
-static void search_other_start(Driver *driver, const RematState *given, const Schedule *start,
-                               Arena *out) {
+static void search_other_start(Driver *driver, const Given *given, Arena *out) {
   SearchJob *search = driver->search;
   keep_best(driver);
-  remat_state_load(search->job, given);
-  *search->job->schedule = *start;
+  remat_state_load(search->job, &given->state);
+  *search->job->schedule = schedule_copy(&given->start, search->job->rewrite->module, out);
   dce_run(search->job->rewrite, search->scratch);
   dce_update_schedule(search->job->rewrite->module, search->job->schedule, out);
   driver->before = remat_state_save(search->job, out);
@@ -307,35 +315,140 @@ static bool is_nearly_free(const Driver *driver, double given_seconds) {
   return best.is_met && best.seconds - given_seconds <= given_seconds / NEARLY_FREE;
 }
 
-/* The steps for the order that the module has: those by its size. What small modules have besides
- * is for another order. */
-static uint64_t steps_for_given(const RematJob *job) {
+static Given given_note(const SearchJob *search, Arena *arena) {
+  const RematJob *job = search->job;
+  Given given = {.state = remat_state_save(job, arena), .arena = arena};
+  given.has_start =
+      !job->options->keep_order && start_find(job, &given.start, arena, search->scratch);
+  if (given.has_start) given.seconds = remat_state_seconds(job, search->scratch);
+  return given;
+}
+
+/* The steps by the size of the module. */
+static uint64_t steps_by_size(const RematJob *job) {
   return patience_steps_by_size(patience_effort(job->patience), job->rewrite->module->insts.len,
                                 job->parameters);
 }
 
-void drive_search(SearchJob *search) {
-  RematJob *job = search->job;
-  Arena *arena = arena_new(arena_options(search->scratch));
-  RematState given = remat_state_save(job, arena);
-  uint64_t num_steps = patience_steps_left(job->patience), num_own = steps_for_given(job);
-  Schedule start;
-  bool has_start = !job->options->keep_order && num_own < num_steps &&
-                   start_find(job, &start, arena, search->scratch);
-  double given_seconds = has_start ? remat_state_seconds(job, search->scratch) : 0;
-  Driver driver = {.search = search, .before = given, .is_fresh = true};
-  Patience most;
-  Patience *whole = search_job_take_part(search, has_start ? num_own : num_steps, &most);
+/* Searches with so many steps, from the module as it was given and as it is now. What small modules
+ * have besides the steps by their size is for another order. */
+static Result search_starts(SearchJob *search, const Given *given, uint64_t num_steps) {
+  const RematJob *job = search->job;
+  Driver driver = {.search = search, .before = given->state, .is_fresh = true};
+  uint64_t num_own = steps_by_size(job);
+  bool has_start = given->has_start && num_own < num_steps;
+  Patience all, most;
+  Patience *whole = search_job_take_part(search, num_steps, &all);
+  (void)search_job_take_part(search, has_start ? num_own : num_steps, &most);
   search_start(&driver);
-  search_job_give_back(search, whole);
+  search_job_give_back(search, &all);
   bool goes_on =
-      has_start && search_job_may_go_on(search) && !is_nearly_free(&driver, given_seconds);
-  if (goes_on) search_other_start(&driver, &given, &start, arena);
-  if (driver.best_is_last) {
-    *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
-  } else {
-    search_job_restore(search, &driver.best.state, driver.best.num_steps);
+      has_start && search_job_may_go_on(search) && !is_nearly_free(&driver, given->seconds);
+  if (goes_on) search_other_start(&driver, given, given->arena);
+  search_job_give_back(search, whole);
+  keep_best(&driver);
+  return driver.best;
+}
+
+/* ---- a budget that is missed ---- */
+
+enum {
+  RUNG_PERCENT = 10, /* of the peak that was given: rungs are its multiples */
+  NUM_RUNGS = 100 / RUNG_PERCENT - 1,
+  NUM_LEVELS = 2, /* of steps for a rung */
+  BELOW = 4,      /* rungs that are tried below the best result, */
+  ABOVE = 1,      /* and above it, before there are more steps for one */
+};
+
+/* Which rungs have been tried, by level. */
+typedef struct Ladder {
+  int64_t given_bytes;
+  bool is_tried[NUM_LEVELS][NUM_RUNGS];
+} Ladder;
+
+static int64_t rung_bytes(const Ladder *ladder, int rung) {
+  int percent = (rung + 1) * RUNG_PERCENT;
+  return ladder->given_bytes / 100 * percent + ladder->given_bytes % 100 * percent / 100;
+}
+
+/* The next rung to try, which depends on nothing but the best result and what was tried: first
+ * those just below it, then what a looser limit leads to, then the one below it with more steps.
+ * Returns false if that leads nowhere any more. */
+static bool next_rung(const Ladder *ladder, int64_t best_bytes, int *rung, int *level) {
+  int below = NUM_RUNGS - 1;
+  while (below >= 0 && rung_bytes(ladder, below) >= best_bytes)
+    below--;
+  *level = 0;
+  for (*rung = below; *rung >= 0 && *rung > below - BELOW; --*rung) {
+    if (!ladder->is_tried[0][*rung]) return true;
   }
-  arena_free(driver.best.arena);
+  for (*rung = below + 1; *rung < NUM_RUNGS && *rung <= below + ABOVE; ++*rung) {
+    if (!ladder->is_tried[0][*rung]) return true;
+  }
+  *rung = below;
+  *level = 1;
+  return below >= 0 && !ladder->is_tried[1][below];
+}
+
+/* Makes the module what it was when it was given. */
+static void search_again(SearchJob *search, const Given *given) {
+  remat_state_load(search->job, &given->state);
+  if (search->found.arena) arena_free(search->found.arena);
+  search->found.arena = NULL;
+  search->unmet_comp = NO_ID;
+  search->num_steps = search->num_comps = 0;
+  search->holds_lent = search->job->memory_model->traits & RH_TRAIT_PACKS;
+  search_job_analyze(search);
+}
+
+/* Searches as for another budget, and keeps the better result for this one. */
+static void try_rung(SearchJob *search, const Given *given, int64_t limit_bytes, uint64_t num_steps,
+                     Result *best) {
+  RematJob *job = search->job;
+  int64_t peak_limit_bytes = job->peak_limit_bytes;
+  search_again(search, given);
+  job->peak_limit_bytes = limit_bytes;
+  Result result = search_starts(search, given, num_steps);
+  job->peak_limit_bytes = peak_limit_bytes;
+  Score *score = &result.figures.taken;
+  score->is_met = score->bytes <= peak_limit_bytes;
+  bool is_best = score_is_better(*score, best->figures.taken);
+  arena_free(is_best ? best->arena : result.arena);
+  if (is_best) *best = result;
+}
+
+/* A limit does not always lead to a lower peak than a looser one, and not every budget that can be
+ * met is met with the steps that there are. So whoever misses a budget searches as for other
+ * budgets, too, which do not depend on this one, and does not end above what those come to. */
+static void go_on(SearchJob *search, const Given *given, uint64_t num_steps, Result *best) {
+  RematJob *job = search->job;
+  if (best->figures.taken.is_met) return;
+  remat_state_load(job, &given->state);
+  Ladder ladder = {.given_bytes = remat_state_peak(job, search->scratch)};
+  for (int i = 0; i < NUM_RUNGS; i++)
+    ladder.is_tried[0][i] = rung_bytes(&ladder, i) == job->peak_limit_bytes;
+  int rung = 0, level;
+  while (!best->figures.taken.is_met &&
+         next_rung(&ladder, best->figures.taken.bytes, &rung, &level)) {
+    uint64_t steps = level ? num_steps / 2 * 7 : num_steps; /* those of the next effort */
+    if (!patience_go_on(job->patience, steps)) break;
+    ladder.is_tried[level][rung] = true;
+    try_rung(search, given, rung_bytes(&ladder, rung), steps, best);
+  }
+  /* What lies between the limit that has met the budget and the budget costs less time. */
+  int64_t low = rung_bytes(&ladder, rung), gap = job->peak_limit_bytes - low;
+  bool may_raise = best->figures.taken.is_met && gap > 1;
+  if (may_raise && patience_go_on(job->patience, num_steps))
+    try_rung(search, given, low + gap / 2, num_steps, best);
+}
+
+void drive_search(SearchJob *search) {
+  Arena *arena = arena_new(arena_options(search->scratch));
+  Given given = given_note(search, arena);
+  uint64_t num_steps = patience_steps_left(search->job->patience);
+  Result best = search_starts(search, &given, num_steps);
+  go_on(search, &given, num_steps, &best);
+  search_job_restore(search, &best.state, best.num_steps);
+  arena_free(best.arena);
   arena_free(arena);
 }

@@ -21,11 +21,6 @@ bool priced_is_lower(const PricedLine *a, const PricedLine *b) {
   return a->seconds < b->seconds;
 }
 
-bool priced_is_better(const PricedLine *a, const PricedLine *b) {
-  if (a->fits != b->fits) return a->fits;
-  return a->fits ? a->seconds < b->seconds : priced_is_lower(a, b);
-}
-
 static bool is_before(const KeptLines *kept, const PricedLine *a, const PricedLine *b) {
   double weight = kept->seconds_per_excess;
   return kept->by_merit ? priced_merit(a, weight) < priced_merit(b, weight)

@@ -2,6 +2,7 @@
 #ifndef REMAT_HLO_REMAT_SEARCH_PRICED_H
 #define REMAT_HLO_REMAT_SEARCH_PRICED_H
 
+#include "remat/job/score.h"
 #include "remat/search/line.h"
 
 typedef struct PricedLine {
@@ -21,9 +22,14 @@ PricedLine priced_measure(const Line *line, int64_t limit_bytes, Arena *scratch)
 /* Whether a line has a lower peak than another one, or the same one in less time. */
 bool priced_is_lower(const PricedLine *a, const PricedLine *b);
 
-/* Whether a line is better than another one: one that fits is better than one that does not, then
- * less time is better, or, of those that do not fit, a lower peak. */
-bool priced_is_better(const PricedLine *a, const PricedLine *b);
+static inline Score priced_score(const PricedLine *priced) {
+  return (Score){priced->fits, priced->peak_bytes, priced->seconds};
+}
+
+/* Whether a line is better than another one, by score_is_better(). */
+static inline bool priced_is_better(const PricedLine *a, const PricedLine *b) {
+  return score_is_better(priced_score(a), priced_score(b));
+}
 
 /* Whether a line fits and takes no more than `least_seconds`, which are summed up in another order.
  */

@@ -46,7 +46,7 @@ static void take(Taking *taking, const PricedLine *line) {
   taking->last = line;
   int64_t peak_bytes = remat_state_peak(search->job, search->scratch);
   taking->of_last = (Score){.is_met = peak_bytes <= search->job->peak_limit_bytes,
-                            .peak_bytes = peak_bytes,
+                            .bytes = peak_bytes,
                             .seconds = line->seconds};
   if (taking->best && !score_is_better(taking->of_last, taking->of_best)) return;
   taking->best = line;
@@ -86,8 +86,7 @@ static void take_reordered(Taking *taking, Taken *taken, Arena *arena) {
     PricedLine *reordered = arena_alloc(arena, sizeof *reordered);
     *reordered = priced_measure(&line, given->peak_bytes, search->scratch);
     take(taking, reordered);
-    if (taking->of_last.peak_bytes < taken->bytes)
-      *taken = (Taken){reordered, taking->of_last.peak_bytes};
+    if (taking->of_last.bytes < taken->bytes) *taken = (Taken){reordered, taking->of_last.bytes};
     if (taking->of_last.is_met) break;
   }
 }
@@ -119,7 +118,7 @@ static void take_raised(Taking *taking, Arena *arena) {
   SearchJob *search = taking->search;
   RematJob *job = search->job;
   const PricedLine *line = taking->best;
-  int64_t room = job->peak_limit_bytes - taking->of_best.peak_bytes;
+  int64_t room = job->peak_limit_bytes - taking->of_best.bytes;
   if (room <= job->peak_limit_bytes / LEAST_ROOM) return;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
     int64_t limit_bytes = line->peak_bytes + (int64_t)(factors[i] * (double)room);
@@ -145,13 +144,13 @@ void take_first_met(SearchJob *search, const PricedLine *best, const OtherLines 
   Taken taken[MAX_OTHERS + 1];
   uint32_t num_taken = 0;
   take(&taking, best);
-  int64_t first_bytes = taking.of_last.peak_bytes;
+  int64_t first_bytes = taking.of_last.bytes;
   taken[num_taken++] = (Taken){best, first_bytes};
   bool is_wasted = first_bytes - best->peak_bytes > search->difference_bytes;
   for (uint32_t i = 0; is_wasted && i < others->len; i++) {
     if (taking.of_last.is_met || !may_take(&taking)) break;
     take(&taking, &others->list[i]);
-    taken[num_taken++] = (Taken){&others->list[i], taking.of_last.peak_bytes};
+    taken[num_taken++] = (Taken){&others->list[i], taking.of_last.bytes};
   }
   bool may_move = is_wasted && !search->rules.keeps_order;
   for (uint32_t i = 0; may_move && i < num_taken && i < MOST_REORDERED; i++) {
