@@ -25,7 +25,10 @@ static bool ask(void *context) {
 
 static void hear(void *context, const rh_progress *progress) {
   Caller *caller = context;
-  bool is_better = progress->best_bytes < caller->last.best_bytes || progress->is_met;
+  const rh_progress *last = &caller->last;
+  bool is_faster = progress->added_seconds < last->added_seconds;
+  bool is_better = progress->best_bytes < last->best_bytes || progress->is_met ||
+                   (progress->best_bytes == last->best_bytes && is_faster);
   ck_assert(caller->num_reports == 0 || is_better);
   caller->num_reports++;
   caller->last = *progress;
