@@ -18,6 +18,7 @@
 #include "remat/job/algorithm.h"
 #include "remat/legality/steering.h"
 #include "remat/rewrite/unfuse.h"
+#include "remat/scan/open.h"
 
 struct rh_profile {
   DeviceProfile profile;
@@ -113,19 +114,41 @@ static unsigned within_of(const Module *module, const LowerBound *bound) {
   return within;
 }
 
+/* What a module without what hides its loops can be made of is the module's bound. */
+static LowerBound bound_of(const rh_module *module, const Module *opened, LowerBoundRules rules,
+                           Arena *arena, Arena *scratch) {
+  Legality legality = legality_of(module, NULL, arena, scratch);
+  if (opened != module->module) {
+    legality = (Legality){.module = opened,
+                          .effects = side_effects_build(opened, arena, scratch),
+                          .is_kept = arena_zarray(arena, bool, opened->insts.len),
+                          .num_kept = opened->insts.len};
+  }
+  return lower_bound(opened, &legality, &rules, scratch);
+}
+
+/* The name in the module itself of an instruction of the opened one; empty if it has none there. */
+static rh_text name_in(const Module *module, const Module *opened, InstId of_opened) {
+  if (of_opened == NO_ID || opened == module) return name_of(module, of_opened);
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (str_equal(inst_name(module, id), inst_name(opened, of_opened))) return name_of(module, id);
+  }
+  return name_of(module, NO_ID);
+}
+
 rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  Legality legality = legality_of(module, NULL, arena, scratch);
   LowerBoundRules rules = {.counts_params = profile->counts_params,
                            .keeps_apart = keeps_apart(module, profile, scratch),
                            .constants = profile->constants};
-  LowerBound bound = lower_bound(module->module, &legality, &rules, scratch);
+  const Module *opened = scan_opened(module->module, arena, scratch);
+  LowerBound bound = bound_of(module, opened, rules, arena, scratch);
   rh_memory memory = memory_of_profile(profile);
   memory.peak_instruction = name_of(module->module, profile->peak_inst);
   memory.lower_bound_bytes = bound.bytes;
-  memory.lower_bound_instruction = name_of(module->module, bound.inst);
+  memory.lower_bound_instruction = name_in(module->module, opened, bound.inst);
   memory.lower_bound_kind = bound.covers_loops ? "order+recompute+loops" : "order+recompute";
-  memory.lower_bound_within = within_of(module->module, &bound);
+  memory.lower_bound_within = within_of(opened, &bound);
   arena_free(arena);
   return memory;
 }

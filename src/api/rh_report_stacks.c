@@ -5,6 +5,7 @@
 #include "api/measure.h"
 #include "emit/human.h"
 #include "remat/scan/describe.h"
+#include "remat/scan/open.h"
 
 typedef struct Maker {
   const Module *module;
@@ -263,8 +264,8 @@ static bool has_loops(const Module *module) {
 }
 
 void report_stacks(const rh_module *handle, rh_report *report, Arena *out, Arena *scratch) {
-  const Module *module = handle->module;
-  if (!has_loops(module)) return;
+  if (!has_loops(handle->module)) return;
+  const Module *module = scan_opened(handle->module, out, scratch);
   Arena *arena = arena_new(arena_options(scratch));
   DeviceProfile device = device_profile_default();
   CostTable costs = cost_analyze(module, arena, scratch);

@@ -307,6 +307,12 @@ static inline bool inst_has_control(const Module *module, InstId id) {
   return deps->predecessors.len || deps->successors.len;
 }
 
+/* In a scheduled module, the sequences have the order that control dependencies ask for, and XLA
+ * keeps them. There a dependency goes away together with either of its instructions. */
+static inline bool control_restates_order(const Module *module) {
+  return module->source->header.is_scheduled;
+}
+
 /* Returns true for an instruction with OPF_PASS_THROUGH and without control dependencies. Its users
  * can read its operand instead. */
 static inline bool inst_is_pass_through(const Module *module, InstId id) {

@@ -423,6 +423,24 @@ bool shape_same_layout(const Shape *a, const Shape *b) {
          same_words(x->split_words, x->num_split_words, y->split_words, y->num_split_words);
 }
 
+bool shape_outer_dim(const Shape *shape, uint32_t *dim) {
+  const LayoutExtras *extras = shape->extras;
+  int64_t tile_rank = extras && extras->num_tile_words ? extras->tile_words[0] : 0;
+  if (!shape_is_array(shape) || shape->has_dynamic || shape->has_unbounded) return false;
+  if (extras && (extras->element_bits || extras->num_split_words || extras->tail_padding != 1 ||
+                 extras->metadata_prefix || extras->index_type || extras->pointer_type))
+    return false;
+  for (int64_t i = 0; i < tile_rank; i++) {
+    if (extras->tile_words[1 + i] <= 0) return false; /* a tile of combined dimensions */
+  }
+  for (int64_t i = (int64_t)shape->rank - 1; i >= tile_rank; i--) {
+    int64_t position = shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i;
+    *dim = (uint32_t)position;
+    if (shape->dims[position] != 1) return true;
+  }
+  return false;
+}
+
 static void put_option(TextBuffer *buffer, const char *open, int64_t value) {
   text_put(buffer, open);
   text_put_int(buffer, value);

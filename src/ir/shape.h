@@ -198,6 +198,11 @@ ShapeId shape_in_memory_space(ShapeTable *table, ShapeId array, int64_t space);
  * (LayoutUtil::Equal). */
 bool shape_same_layout(const Shape *a, const Shape *b);
 
+/* The most major dimension that is larger than 1, if each slice along it is one piece of memory:
+ * slice i of n has the bytes from i/n to (i + 1)/n of the array. False if there is no such
+ * dimension, a tile covers it, or the layout has more than an order of dimensions and tiles. */
+bool shape_outer_dim(const Shape *shape, uint32_t *dim);
+
 /* Returns the text that XLA prints, e.g. `(f32[8,128]{1,0:T(8,128)}, s32[])`, with or without
  * layouts. */
 Str shape_text(const ShapeTable *table, ShapeId shape, bool with_layout, Arena *out);

@@ -1,6 +1,7 @@
 #include "analysis/loop/stack.h"
 
 #include "analysis/loop/count.h"
+#include "analysis/loop/stack_view.h"
 
 typedef struct Finder {
   const Loops *loops;
@@ -52,19 +53,34 @@ typedef struct Place {
   InstId inner; /* in the fusion's computation; `inst` itself outside of fusions */
 } Place;
 
-/* Follows a value of the body back to the instruction that computes it: through copies, and into a
- * fusion to the root, or the element of the root, that it takes. */
-static Place place_of(const Module *module, InstId id) {
-  for (InstId from; (from = copied_operand(module, id)) != NO_ID;)
-    id = from;
-  const Instruction *inst = inst_get(module, id);
-  bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT &&
-                    inst_get(module, inst_operand(module, id, 0))->opcode == OPCODE_FUSION;
-  InstId fusion = is_element ? inst_operand(module, id, 0) : id;
-  if (inst_get(module, fusion)->opcode != OPCODE_FUSION) return (Place){id, id};
+/* Goes back to where the bytes of a value come from: through copies and bitcasts, into a fusion to
+ * the root, or the element of the root, that is taken, and out of it through a parameter. False at
+ * an instruction that computes the value. */
+static bool step_back(const Module *module, Place *place) {
+  bool is_fused = place->inner != place->inst;
+  const Instruction *inner = inst_get(module, place->inner);
+  InstId from = inner->opcode == OPCODE_BITCAST ? inst_operand(module, place->inner, 0)
+                                                : copied_operand(module, place->inner);
+  if (from != NO_ID) {
+    *place = (Place){is_fused ? place->inst : from, from};
+    return true;
+  }
+  if (is_fused) {
+    if (inner->opcode != OPCODE_PARAMETER) return false;
+    InstId operand = inst_operand(module, place->inst, (uint32_t)inner->index);
+    *place = (Place){operand, operand};
+    return true;
+  }
+  bool is_element = inner->opcode == OPCODE_GET_TUPLE_ELEMENT &&
+                    inst_get(module, inst_operand(module, place->inst, 0))->opcode == OPCODE_FUSION;
+  InstId fusion = is_element ? inst_operand(module, place->inst, 0) : place->inst;
+  if (inst_get(module, fusion)->opcode != OPCODE_FUSION) return false;
   InstId root = comp_get(module, inst_callees(module, fusion)[0])->root;
-  if (is_element && inst_get(module, root)->opcode != OPCODE_TUPLE) return (Place){id, id};
-  return (Place){fusion, is_element ? inst_operand(module, root, (uint32_t)inst->index) : root};
+  if (is_element && inst_get(module, root)->opcode != OPCODE_TUPLE) return false;
+  *place = (Place){fusion, is_element ? inst_operand(module, root,
+                                                     (uint32_t)inst_get(module, place->inst)->index)
+                                      : root};
+  return true;
 }
 
 static bool is_element_of_state(const Module *module, const Loop *loop, InstId id,
@@ -74,44 +90,64 @@ static bool is_element_of_state(const Module *module, const Loop *loop, InstId i
          inst_operand(module, id, 0) == loop->body_param;
 }
 
+/* The bitcasts and copies between an element of the state and what writes it. */
+typedef struct Path {
+  bool has_bitcast;
+  bool has_layout; /* a copy changes the layout */
+} Path;
+
+/* Adds a dynamic-update-slice of the stack, which is before what was added so far. */
+static bool add_write(Finder *finder, const Path *path, Place place, Stack *stack) {
+  const Module *module = finder->module;
+  const Shape *whole = shape_get(&module->shapes, stack->shape);
+  const Shape *array = inst_shape(module, inst_operand(module, place.inner, 0));
+  InstId update = inst_operand(module, place.inner, 1);
+  const Shape *slice = inst_shape(module, update);
+  uint32_t dim = 0;
+  const int64_t *slices = slices_of(finder, array, slice, place.inner, 2, &dim);
+  if (!slices) return false;
+  if (path->has_bitcast) {
+    uint32_t written = dim;
+    if (!shape_same_layout(array, slice) || !stack_dim_in_view(array, written, whole, &dim))
+      return false;
+  }
+  if (stack->writes.len == 0) {
+    stack->dim = dim;
+    stack->slice = inst_get(module, update)->shape;
+    stack->num_slices = whole->dims[dim];
+    stack->is_view = path->has_bitcast;
+  }
+  if (dim != stack->dim || inst_get(module, update)->shape != stack->slice) return false;
+  *vec_push(finder->out, &stack->writes) = (StackWrite){place.inst, update, slices};
+  return true;
+}
+
 /* Follows the element's next value back to its old one, through a chain of
  * dynamic-update-slices. */
 static bool collect_writes(Finder *finder, const Loop *loop, Stack *stack) {
   const Module *module = finder->module;
-  InstId id = loop_next(finder->loops, loop, stack->element);
-  for (;;) {
-    Place place = place_of(module, id);
-    if (is_element_of_state(module, loop, place.inst, stack->element)) break;
-    const Instruction *inner = inst_get(module, place.inner);
-    bool is_fused = place.inner != place.inst;
-    if (is_fused && inner->opcode == OPCODE_PARAMETER) { /* the fusion hands it on */
-      id = inst_operand(module, place.inst, (uint32_t)inner->index);
+  InstId next = loop_next(finder->loops, loop, stack->element);
+  Place place = {next, next};
+  Path path = {0};
+  while (!is_element_of_state(module, loop, place.inst, stack->element)) {
+    Place before = place;
+    if (step_back(module, &place)) {
+      path.has_bitcast |= inst_get(module, before.inner)->opcode == OPCODE_BITCAST;
+      bool is_copy = copied_operand(module, before.inner) != NO_ID;
+      path.has_layout |= is_copy && !shape_same_layout(inst_shape(module, before.inner),
+                                                       inst_shape(module, place.inner));
       continue;
     }
-    if (inner->opcode != OPCODE_DYNAMIC_UPDATE_SLICE || stack->writes.len > 64) return false;
+    /* Within a fusion, further writes may come before this one: such a fusion is left alone. */
+    bool is_write = inst_get(module, place.inner)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE &&
+                    stack->writes.len <= 64;
+    bool is_same = stack->writes.len && place.inner != place.inst &&
+                   stack->writes.data[stack->writes.len - 1].inst == place.inst;
+    if (!is_write || is_same || !add_write(finder, &path, place, stack)) return false;
     InstId array = inst_operand(module, place.inner, 0);
-    InstId update = inst_operand(module, place.inner, 1);
-    uint32_t dim = 0;
-    const int64_t *slices = slices_of(finder, inst_shape(module, array), inst_shape(module, update),
-                                      place.inner, 2, &dim);
-    if (!slices) return false;
-    if (stack->writes.len == 0) {
-      stack->dim = dim;
-      stack->slice = inst_get(module, update)->shape;
-      stack->num_slices = inst_shape(module, array)->dims[dim];
-    }
-    if (dim != stack->dim || inst_get(module, update)->shape != stack->slice) return false;
-    *vec_push(finder->out, &stack->writes) = (StackWrite){place.inst, update, slices};
-    /* Within a fusion, further writes may come before this one. */
-    while (is_fused && inst_get(module, array)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE)
-      return false;
-    if (is_fused) {
-      if (inst_get(module, array)->opcode != OPCODE_PARAMETER) return false;
-      array = inst_operand(module, place.inst, (uint32_t)inst_get(module, array)->index);
-    }
-    id = array;
+    place = (Place){place.inner == place.inst ? array : place.inst, array};
   }
-  return stack->writes.len > 0;
+  return stack->writes.len > 0 && !(path.has_bitcast && (path.has_layout || !stack->is_view));
 }
 
 /* Whether no slice is written twice; fills `written`. */
@@ -128,6 +164,12 @@ static bool is_written_once(Finder *finder, const Loop *loop, Stack *stack) {
   return true;
 }
 
+/* Whether a bitcast is all that reads the value. */
+static bool has_one_bitcast(const Module *module, InstId id) {
+  return inst_get(module, id)->users.len == 1 && !inst_is_root(module, id) &&
+         inst_get(module, inst_users(module, id)[0])->opcode == OPCODE_BITCAST;
+}
+
 /* Whether the body reads the element only to write it. */
 static bool is_only_written(Finder *finder, const Loop *loop, const Stack *stack) {
   const Module *module = finder->module;
@@ -135,6 +177,8 @@ static bool is_only_written(Finder *finder, const Loop *loop, const Stack *stack
   for (uint32_t i = 0; i < inst_get(module, loop->body_param)->users.len; i++) {
     InstId user = inst_users(module, loop->body_param)[i];
     if (inst_get(module, user)->index != stack->element) continue;
+    while (has_one_bitcast(module, user))
+      user = inst_users(module, user)[0];
     num_readers += inst_get(module, user)->users.len;
     for (uint32_t k = 0; k < inst_get(module, user)->users.len; k++) {
       InstId reader = inst_users(module, user)[k];
@@ -162,6 +206,11 @@ static bool is_read_in_fusion(const Module *module, const StackWrite *write) {
     if (inst_get(module, id)->opcode != OPCODE_DYNAMIC_UPDATE_SLICE) continue;
     if (inst_operand(module, id, 1) != write->update) continue;
     InstId array = inst_operand(module, id, 0);
+    while (inst_get(module, array)->opcode == OPCODE_BITCAST &&
+           inst_get(module, array)->users.len == 1)
+      array = inst_operand(module, array, 0);
+    while (has_one_bitcast(module, id))
+      id = inst_users(module, id)[0];
     bool is_root_part = inst_get(module, id)->users.len <= 1;
     return inst_get(module, array)->users.len != 1 || !is_root_part;
   }
@@ -190,18 +239,26 @@ static void find_writes(Finder *finder, uint32_t loop_index) {
 
 /* ---- reads ---- */
 
-/* The slices that a dynamic-slice takes of `array`, as long as it is a stack's whole slice. */
-static const int64_t *read_slices(Finder *finder, const Stack *stack, InstId id, InstId array) {
+/* The slices that a dynamic-slice takes, as long as it is a stack's whole slice. `element` is what
+ * the reading loop takes from its state, `view` what is sliced. */
+static const int64_t *read_slices(Finder *finder, const Stack *stack, InstId id, StackView view,
+                                  InstId element) {
   const Module *module = finder->module;
   if (inst_get(module, id)->opcode != OPCODE_DYNAMIC_SLICE) return NULL;
-  if (inst_operand(module, id, 0) != array || inst_count_operand(module, id, array) != 1)
-    return NULL;
+  InstId array = inst_operand(module, id, 0);
+  if (inst_count_operand(module, id, array) != 1) return NULL;
   uint32_t dim = 0;
   const Shape *shape = inst_shape(module, array);
   const Shape *slice = inst_shape(module, id);
   const int64_t *slices = slices_of(finder, shape, slice, id, 1, &dim);
-  if (!slices || dim != stack->dim) return NULL;
-  return shape_same_layout(slice, shape_get(&module->shapes, stack->slice)) ? slices : NULL;
+  if (!slices || dim != view.dim) return NULL;
+  const Shape *written = shape_get(&module->shapes, stack->slice);
+  const Shape *whole = shape_get(&module->shapes, stack->shape);
+  if (!view.is_view && !stack->is_view) return shape_same_layout(slice, written) ? slices : NULL;
+  /* The slice has the bytes that were written. */
+  bool has_bytes = (stack->is_view || shape_same_layout(written, whole)) &&
+                   inst_get(module, element)->shape == stack->shape;
+  return has_bytes && shape_same_layout(slice, shape) ? slices : NULL;
 }
 
 /* Whether the reads of two instructions are of the same slices. */
@@ -226,35 +283,67 @@ static bool to_iterations(Finder *finder, const Stack *stack, const Loop *loop,
   return true;
 }
 
-/* One operand of an instruction in the body of `loop` that is the stack. */
+/* The slices that a fusion reads of a stack that is its operand. */
+static const int64_t *slices_in_fusion(Finder *finder, const Stack *stack, InstId fusion,
+                                       uint32_t operand, StackView outer, InstId element) {
+  const Module *module = finder->module;
+  StackViews views = {0};
+  const int64_t *slices = NULL;
+  if (!stack_views_find(module, finder->loops->graph, fusion, operand, outer.dim, &views,
+                        finder->scratch))
+    return NULL;
+  for (uint32_t i = 0; i < views.len; i++) {
+    StackView view = views.data[i];
+    if (!view.is_cut) continue;
+    view.is_view |= outer.is_view;
+    const int64_t *more = read_slices(finder, stack, view.inst, view, element);
+    if (!more || (slices && !same_slices(slices, more, finder->lists.loop->trips))) return NULL;
+    slices = more;
+  }
+  return slices;
+}
+
+/* One operand of an instruction in the body of `loop` that is the stack: `view` is the element of
+ * the state, or a bitcast of it. */
 static bool add_read(Finder *finder, uint32_t stack_index, uint32_t loop_index, InstId user,
-                     InstId element) {
+                     StackView view, InstId element) {
   const Module *module = finder->module;
   Stack *stack = &finder->stacks->list.data[stack_index];
-  const Loop *loop = &finder->loops->list[loop_index];
-  if (inst_count_operand(module, user, element) != 1) return false;
-  uint32_t operand = 0;
-  while (inst_operand(module, user, operand) != element)
-    operand++;
-  const int64_t *slices = NULL;
-  if (inst_get(module, user)->opcode == OPCODE_FUSION) {
-    IdList params = comp_get(module, inst_callees(module, user)[0])->params;
-    InstId param = id_list(module, params)[operand];
-    IdList users = inst_get(module, param)->users;
-    if (inst_is_root(module, param)) return false;
-    for (uint32_t i = 0; i < users.len; i++) {
-      const int64_t *more = read_slices(finder, stack, id_list(module, users)[i], param);
-      if (!more || (slices && !same_slices(slices, more, loop->trips))) return false;
-      slices = more;
-    }
-  } else {
-    slices = read_slices(finder, stack, user, element);
-  }
+  uint32_t operand = stack_only_operand(module, user, view.inst);
+  bool is_fusion = inst_get(module, user)->opcode == OPCODE_FUSION;
+  if (operand == NO_ID || (!is_fusion && operand != 0)) return false;
+  const int64_t *slices = is_fusion ? slices_in_fusion(finder, stack, user, operand, view, element)
+                                    : read_slices(finder, stack, user, view, element);
   StackRead read = {.stack = stack_index, .loop = loop_index, .inst = user, .operand = operand};
-  if (!slices || !to_iterations(finder, stack, loop, slices, &read)) return false;
+  if (!slices || !to_iterations(finder, stack, finder->lists.loop, slices, &read)) return false;
   *vec_push(finder->out, &stack->reads) = finder->stacks->reads.len;
   *vec_push(finder->out, &finder->stacks->reads) = read;
   return true;
+}
+
+/* The reads of what the body of a loop takes from its state, and of bitcasts of it. */
+static void add_reads(Finder *finder, uint32_t stack_index, uint32_t loop_index, InstId element) {
+  const Module *module = finder->module;
+  Stack *stack = &finder->stacks->list.data[stack_index];
+  const Loop *loop = &finder->loops->list[loop_index];
+  StackViews views = {0};
+  *vec_push(finder->scratch, &views) = (StackView){.inst = element, .dim = stack->dim};
+  for (uint32_t next = 0; next < views.len; next++) {
+    StackView view = views.data[next];
+    for (uint32_t k = 0; k < inst_get(module, view.inst)->users.len; k++) {
+      InstId user = inst_users(module, view.inst)[k];
+      if (user == loop->body_root && view.inst == element) continue;
+      StackView seen = {.inst = user, .is_view = true};
+      bool is_bitcast = inst_get(module, user)->opcode == OPCODE_BITCAST &&
+                        stack_dim_in_view(inst_shape(module, view.inst), view.dim,
+                                          inst_shape(module, user), &seen.dim);
+      if (is_bitcast) {
+        *vec_push(finder->scratch, &views) = seen;
+      } else if (!add_read(finder, stack_index, loop_index, user, view, element)) {
+        stack->is_read_whole = true;
+      }
+    }
+  }
 }
 
 /* The reads of a stack that the body of a loop takes from its state. */
@@ -270,11 +359,7 @@ static void find_reads_in(Finder *finder, uint32_t stack_index, uint32_t loop_in
   for (uint32_t i = 0; i < inst_get(module, loop->body_param)->users.len; i++) {
     InstId gte = inst_users(module, loop->body_param)[i];
     if (inst_get(module, gte)->index != element) continue;
-    for (uint32_t k = 0; k < inst_get(module, gte)->users.len; k++) {
-      InstId user = inst_users(module, gte)[k];
-      if (user == loop->body_root) continue;
-      if (!add_read(finder, stack_index, loop_index, user, gte)) stack->is_read_whole = true;
-    }
+    add_reads(finder, stack_index, loop_index, gte);
   }
 }
 

@@ -22,9 +22,11 @@ typedef struct StackWrite {
 typedef struct Stack {
   uint32_t loop; /* the loop that writes it */
   uint32_t element;
-  ShapeId shape, slice; /* of the array, of one slice (with the dimension of the slices, 1) */
-  uint32_t dim;         /* the dimension along which the slices are */
-  int64_t num_slices;   /* the array's size in this dimension */
+  ShapeId shape;      /* of the array */
+  ShapeId slice;      /* of one slice as it is written, with the dimension of the slices, 1 */
+  bool is_view;       /* what writes it sees the array under another shape; see stack_view.h */
+  uint32_t dim;       /* the dimension of `shape` along which the slices are */
+  int64_t num_slices; /* the array's size in this dimension */
   VEC(StackWrite) writes;
   /* by slice: iteration * number of writes + number of the write; -1 = never written */
   int64_t *written;
@@ -35,7 +37,7 @@ typedef struct Stack {
 /* The reads of one operand of one instruction in a loop's body. */
 typedef struct StackRead {
   uint32_t stack, loop;
-  InstId inst;      /* a dynamic-slice, or a fusion with some in its computation */
+  InstId inst;      /* a dynamic-slice, or a fusion with some in its computation (stack_view.h) */
   uint32_t operand; /* of `inst`: the get-tuple-element that takes the stack from the state */
   const int64_t *iterations; /* by iteration of the reading loop: of the writing loop's */
   uint32_t write;            /* the number of the write whose slices it reads, in all iterations */

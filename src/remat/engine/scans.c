@@ -36,7 +36,8 @@ typedef struct Unfinished {
 typedef struct Scans {
   const Problem *problem;
   RunFn run;
-  ScanModule module; /* of the input */
+  ScanModule module; /* of the input, or of what follows */
+  rh_module *opened; /* see variant_open(); NULL = the input itself */
   ScanPrices prices;
   ScanAttempt *best;
   uint32_t num_unproven;
@@ -170,7 +171,8 @@ static rh_status try_and_keep(Scans *scans, const VariantGoal *goal,
 
 static VariantGoal goal_at(const Scans *scans, uint32_t price) {
   return (VariantGoal){.price = scans->prices.data[price],
-                       .algorithm = scans->problem->request->algorithm};
+                       .algorithm = scans->problem->request->algorithm,
+                       .opened = scans->opened};
 }
 
 /* Changes a goal to the one with some number. */
@@ -450,7 +452,10 @@ static rh_status try_unrolled(Scans *scans, const RematAlgorithm *algorithm) {
       scan_misaligned(&scans->module, problem->parameters.scan_unroll, scans->arena, scans->arena);
   if (loops.len == 0) return RH_OK;
   renew_patience(problem, 1);
-  VariantGoal goal = {.price = INFINITY, .algorithm = problem->request->algorithm, .unrolls = true};
+  VariantGoal goal = {.price = INFINITY,
+                      .algorithm = problem->request->algorithm,
+                      .unrolls = true,
+                      .opened = scans->opened};
   bool is_met;
   rh_status status = try_and_keep(scans, &goal, remat_algorithm_find("none"), &is_met);
   if (status == RH_OK && !is_met && algorithm)
@@ -466,9 +471,12 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
                  .run = run,
                  .best = best,
                  .arena = arena_new(arena_options(problem->scratch))};
-  rh_status status = RH_OK;
-  variant_analyze(problem, problem->input, &scans.module, scans.arena);
-  if (scans.module.borders.len) {
+  rh_status status = variant_open(problem, &scans.opened);
+  if (status == RH_OK) {
+    const rh_module *first = scans.opened ? scans.opened : problem->input;
+    variant_analyze(problem, first, &scans.module, scans.arena);
+  }
+  if (status == RH_OK && scans.module.borders.len) {
     renew_patience(problem, 1);
     scans.prices = scan_prices(&scans.module, (uint32_t)problem->parameters.scan_prices,
                                scans.arena, problem->scratch);
@@ -497,10 +505,15 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
               scans.num_unproven == 1 ? "was" : "were", scans.num_unproven == 1 ? "it" : "they");
   }
   arena_free(scans.arena);
+  rh_module_free(scans.opened);
   return status;
 }
 
 rh_status scans_apply(const Problem *problem, RunFn run, ScanAttempt *best) {
-  VariantGoal goal = {.plan = problem->plan};
-  return try_goal(problem, run, &goal, problem->request->algorithm, 1, best);
+  rh_module *opened;
+  rh_status status = variant_open(problem, &opened);
+  VariantGoal goal = {.plan = problem->plan, .opened = opened};
+  if (status == RH_OK) status = try_goal(problem, run, &goal, problem->request->algorithm, 1, best);
+  rh_module_free(opened);
+  return status;
 }

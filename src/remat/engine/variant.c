@@ -6,6 +6,7 @@
 #include "remat/rewrite/mark_result.h"
 #include "remat/legality/steering.h"
 #include "remat/scan/describe.h"
+#include "remat/scan/open.h"
 #include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
 #include "text/reparse.h"
@@ -323,11 +324,38 @@ void variant_keep_marks(const rh_module *earlier, rh_module *result, Arena *scra
   arena_reset(scratch, mark);
 }
 
+/* Prints what was rewritten of `input`, and parses that. */
+static rh_status take(Rewrite *rewrite, const Schedule *schedule, const rh_module *input,
+                      rh_diags *diags, rh_module **result, Arena *scratch) {
+  Module *parsed = NULL;
+  PrintOrder order =
+      input->module->source->header.is_scheduled ? PRINT_SCHEDULED : PRINT_UNSCHEDULED;
+  rh_status status = module_reparse(rewrite->module, schedule, order, &parsed, diags, scratch);
+  if (status != RH_OK) return status;
+  rh_module *made = *result = handle_new(parsed);
+  made->schedule = schedule_in_text_order(parsed, made->arena);
+  made->has_schedule = true;
+  made->scheduler = input->scheduler;
+  made->preparation = input->preparation;
+  made->requested_copies = input->requested_copies;
+  mark_result(rewrite, NULL, 0, made, scratch);
+  variant_keep_marks(input, made, scratch);
+  if (handle_check(made, diags) != RH_OK)
+    return fail_internally(diags, "the rewritten loops contradict themselves");
+  return RH_OK;
+}
+
+static Rewrite begin_rewrite(const Problem *problem, const rh_module *input) {
+  Rewrite rewrite = rewrite_begin(module_copy(input->module));
+  rewrite.any_rounding = problem->parameters.fuse_any_rounding;
+  rewrite.drops_control = control_restates_order(rewrite.module);
+  return rewrite;
+}
+
 static rh_status rewrite(Round *round, rh_module **result) {
   const rh_module *input = round->input;
   Arena *scratch = round->problem->scratch;
-  Rewrite rewrite = rewrite_begin(module_copy(input->module));
-  rewrite.any_rounding = round->problem->parameters.fuse_any_rounding;
+  Rewrite rewrite = begin_rewrite(round->problem, input);
   Schedule schedule = schedule_copy(&input->schedule, rewrite.module, round->arena);
   if (round->unrolled.len) {
     scan_unroll(&rewrite, &schedule, &round->scans.loops, &round->unrolled, round->arena, scratch);
@@ -339,24 +367,27 @@ static rh_status rewrite(Round *round, rh_module **result) {
                    round->arena, scratch);
   }
   rewrite_write_out_elements(&rewrite, scratch);
-  rh_diags *diags = round->problem->diags;
-  Module *parsed = NULL;
-  PrintOrder order =
-      input->module->source->header.is_scheduled ? PRINT_SCHEDULED : PRINT_UNSCHEDULED;
-  rh_status status = module_reparse(rewrite.module, &schedule, order, &parsed, diags, scratch);
+  rh_status status = take(&rewrite, &schedule, input, round->problem->diags, result, round->arena);
+  module_free(rewrite.module);
+  return status;
+}
+
+/* ---- what hides loops ---- */
+
+rh_status variant_open(const Problem *problem, rh_module **opened) {
+  const rh_module *input = problem->input;
+  *opened = NULL;
+  if (!scan_is_closed(input->module, problem->scratch)) return RH_OK;
+  Arena *arena = arena_new(arena_options(problem->scratch));
+  Rewrite rewrite = begin_rewrite(problem, input);
+  Schedule schedule = schedule_copy(&input->schedule, rewrite.module, arena);
+  rh_status status = scan_open(&rewrite, &schedule, problem->diags, arena, problem->scratch);
   if (status == RH_OK) {
-    rh_module *made = *result = handle_new(parsed);
-    made->schedule = schedule_in_text_order(parsed, made->arena);
-    made->has_schedule = true;
-    made->scheduler = input->scheduler;
-    made->preparation = input->preparation;
-    made->requested_copies = input->requested_copies;
-    mark_result(&rewrite, NULL, 0, made, round->arena);
-    variant_keep_marks(input, made, scratch);
-    if (handle_check(made, diags) != RH_OK)
-      status = fail_internally(diags, "the rewritten loops contradict themselves");
+    rewrite_write_out_elements(&rewrite, problem->scratch);
+    status = take(&rewrite, &schedule, input, problem->diags, opened, arena);
   }
   module_free(rewrite.module);
+  arena_free(arena);
   return status;
 }
 
@@ -401,7 +432,9 @@ rh_status variant_make(const Problem *problem, const VariantGoal *goal, Variant 
   for (int64_t number = 0; number < max_rounds && status == RH_OK; number++) {
     Round round = {.problem = problem,
                    .goal = goal,
-                   .input = variant->module ? variant->module : problem->input,
+                   .input = variant->module ? variant->module
+                            : goal->opened  ? goal->opened
+                                            : problem->input,
                    .number = number,
                    .steps = &variant->steps,
                    .out = variant->arena,

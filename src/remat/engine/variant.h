@@ -27,6 +27,7 @@ typedef struct VariantGoal {
   int64_t most_rounds;     /* 0 = until nothing is left to do */
   uint32_t segment_border; /* one more than the border of the first round that is cut; 0 = any */
   bool only_new;           /* later rounds change only loops that earlier ones made */
+  const rh_module *opened; /* of variant_open(), to begin with instead of the input; or NULL */
 } VariantGoal;
 
 typedef struct Variant {
@@ -34,6 +35,10 @@ typedef struct Variant {
   ScanSteps steps;   /* what was done */
   Arena *arena;      /* holds the steps */
 } Variant;
+
+/* The input without what hides its loops (remat/scan/open.h); NULL if nothing does. The caller
+ * frees it, after the variants that are made of it. */
+rh_status variant_open(const Problem *problem, rh_module **opened);
 
 /* Analyses a module as the first round sees it. */
 void variant_analyze(const Problem *problem, const rh_module *module, ScanModule *scans,

@@ -85,12 +85,35 @@ static void replace_in_tuple(Finder *finder, InstId tuple, uint32_t element, IdV
   }
 }
 
+/* Marks the operand of a fusion that is a stack of which it only writes a slice: the fusion can do
+ * what else it does without the stack. */
+static void mark_write(Needed *needed, const StackWrite *write) {
+  const Module *module = needed->module;
+  if (inst_get(module, write->inst)->opcode != OPCODE_FUSION) return;
+  for (uint32_t i = 0; i < inst_get(module, write->update)->users.len; i++) {
+    InstId user = inst_users(module, write->update)[i];
+    if (inst_get(module, user)->opcode != OPCODE_DYNAMIC_UPDATE_SLICE) continue;
+    InstId array = inst_operand(module, user, 0);
+    while (inst_get(module, array)->opcode == OPCODE_BITCAST)
+      array = inst_operand(module, array, 0);
+    bool is_stack = inst_get(module, array)->opcode == OPCODE_PARAMETER &&
+                    inst_operand(module, user, 1) == write->update;
+    if (is_stack)
+      needed->is_stack[needed->first_operand[write->inst] + inst_get(module, array)->index] = true;
+  }
+}
+
 /* Marks the reads of stacks, and whatever copies a slice: an inner loop's stack that an outer loop
  * stacks in turn is itself read slice by slice. */
 static void find_replaceable(Finder *finder, const Stacks *stacks) {
   const Module *module = finder->module;
   Needed *needed = finder->needed;
   IdVec work = {0};
+  for (uint32_t i = 0; i < stacks->list.len; i++) {
+    const Stack *stack = &stacks->list.data[i];
+    for (uint32_t w = 0; stack->reads.len && w < stack->writes.len; w++)
+      mark_write(needed, &stack->writes.data[w]);
+  }
   for (uint32_t i = 0; i < stacks->reads.len; i++) {
     const StackRead *read = &stacks->reads.data[i];
     needed->is_stack[needed->first_operand[read->inst] + read->operand] = true;

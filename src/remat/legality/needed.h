@@ -31,7 +31,8 @@ typedef struct Needed {
   bool *of_element;        /* by element of the results that are tuples */
   bool *is_changed;        /* by element of loops' initial states: the body changes it */
   uint32_t *first_operand; /* by InstId, one entry more: range in is_stack */
-  bool *is_stack;          /* by operand: it is a stack that is read slice by slice */
+  bool *is_stack; /* by operand: it is a stack that is read slice by slice, or of which a slice is
+                     written for others to read */
 } Needed;
 
 /* O(instructions + edges), and the time of stacks_find(). */

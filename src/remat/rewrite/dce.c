@@ -25,9 +25,14 @@ static bool is_needed_sharding(const Module *module, InstId id) {
          inst_get(module, operand)->users.len != 1;
 }
 
+/* Whether something waits for the instruction, or it for something, so that it must stay. */
+static bool is_tied(const Dce *dce, InstId id) {
+  return inst_has_control(dce->module, id) && !dce->rewrite->drops_control;
+}
+
 static bool is_removable(const Dce *dce, InstId id) {
   const Instruction *inst = inst_get(dce->module, id);
-  return !(inst->flags & INST_DEAD) && inst->users.len == 0 && !inst_has_control(dce->module, id) &&
+  return !(inst->flags & INST_DEAD) && inst->users.len == 0 && !is_tied(dce, id) &&
          inst->opcode != OPCODE_PARAMETER && !inst_is_root(dce->module, id) &&
          !inst_has_side_effect(dce->module, &dce->effects, id) &&
          !is_needed_sharding(dce->module, id);
@@ -78,7 +83,7 @@ static bool may_shrink(const Dce *dce, InstId fusion) {
   const Module *module = dce->module;
   InstId tuple = comp_get(module, inst_callees(module, fusion)[0])->root;
   return inst_get(module, tuple)->opcode == OPCODE_TUPLE && !inst_is_root(module, fusion) &&
-         inst_get(module, tuple)->users.len == 0 && !inst_has_control(module, fusion) &&
+         inst_get(module, tuple)->users.len == 0 && !is_tied(dce, fusion) &&
          !inst_attr(module, tuple, ATTR_SHARDING) && !inst_attr(module, fusion, ATTR_SHARDING) &&
          !inst_attr(module, fusion, ATTR_OUTPUT_TO_OPERAND_ALIASING) &&
          inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM;

@@ -504,30 +504,60 @@ static void inherit_control(Rewrite *rewrite, InstId call, NewInsts copies, Inst
   }
 }
 
-NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const Schedule *schedule, const char *suffix,
-                        Arena *scratch) {
+/* Copies what a call, or the start of an asynchronous operation, runs. Returns the result. */
+static InstId copy_callee(CopyWork *work, InstId call, const Schedule *schedule, const char *suffix,
+                          NewInsts *copies) {
+  Rewrite *rewrite = work->rewrite;
   Module *module = rewrite->module;
-  CompId callee = inst_callees(module, call)[0];
-  CompId caller = inst_get(module, call)->parent;
-  CopyWork work = {.rewrite = rewrite, .scratch = scratch};
-  ArenaMark mark = arena_mark(scratch);
+  CompId callee = inst_callees(module, call)[0], caller = inst_get(module, call)->parent;
   make_room_for_images(rewrite);
-  Sequence order = copy_order(rewrite, callee, schedule, scratch);
-  NewInsts copies = {.begin = module->insts.len};
+  Sequence order = copy_order(rewrite, callee, schedule, work->scratch);
+  *copies = (NewInsts){.begin = module->insts.len};
   for (uint32_t i = 0; i < order.len; i++) {
     const Instruction *inst = inst_get(module, order.ids[i]);
     if (inst->opcode == OPCODE_PARAMETER) {
       rewrite->image.data[order.ids[i]] = inst_operand(module, call, (uint32_t)inst->index);
     } else {
-      copy_inst(&work, order.ids[i], caller, suffix);
+      copy_inst(work, order.ids[i], caller, suffix);
     }
   }
-  copies.end = module->insts.len;
+  copies->end = module->insts.len;
   copy_control(rewrite, order);
-  InstId result = rewrite->image.data[comp_get(module, callee)->root];
+  return rewrite->image.data[comp_get(module, callee)->root];
+}
+
+NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const Schedule *schedule, const char *suffix,
+                        Arena *scratch) {
+  CopyWork work = {.rewrite = rewrite, .scratch = scratch};
+  ArenaMark mark = arena_mark(scratch);
+  NewInsts copies;
+  InstId result = copy_callee(&work, call, schedule, suffix, &copies);
   rewrite_replace_all_uses(rewrite, call, result, scratch);
   inherit_control(rewrite, call, copies, result);
-  module_remove_inst(module, call);
+  module_remove_inst(rewrite->module, call);
+  copy_owned(&work);
+  arena_reset(scratch, mark);
+  return copies;
+}
+
+NewInsts rewrite_unwrap(Rewrite *rewrite, InstId start, InstId done, const Schedule *schedule,
+                        Arena *scratch) {
+  Module *module = rewrite->module;
+  CopyWork work = {.rewrite = rewrite, .scratch = scratch};
+  ArenaMark mark = arena_mark(scratch);
+  NewInsts copies;
+  InstId result = copy_callee(&work, start, schedule, NULL, &copies);
+  for (InstId id = copies.begin; id < copies.end; id++)
+    inst_get(module, id)->flags &= (uint16_t)~INST_IMPLIED;
+  rewrite_replace_all_uses(rewrite, done, result, scratch);
+  ControlDeps deps = *inst_control(module, start);
+  for (uint32_t i = 0; i < deps.predecessors.len; i++)
+    module_add_control(module, id_list(module, deps.predecessors)[i], result);
+  module_move_control_successors(module, start, result);
+  module_move_control_successors(module, done, result);
+  module_remove_inst(module, done);
+  module_remove_inst(module, start);
+  rewrite_rename(rewrite, result, inst_name(module, done));
   copy_owned(&work);
   arena_reset(scratch, mark);
   return copies;

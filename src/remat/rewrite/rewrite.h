@@ -24,6 +24,8 @@ typedef struct Rewrite {
   VEC(InstId) image;     /* by InstId, for the computation that is being copied: the copies */
   VEC(uint32_t) visited; /* by InstId, for inst_post_order() */
   bool any_rounding;     /* fusions may be merged and cut where that changes how their sums round */
+  bool drops_control;    /* dead code goes together with its control dependencies, which the order of
+                            the sequences restates */
 } Rewrite;
 
 /* The names are allocated in the module's arena. */
@@ -119,6 +121,12 @@ void rewrite_set_callee(Rewrite *rewrite, InstId caller, uint32_t index, CompId 
 typedef struct NewInsts {
   InstId begin, end;
 } NewInsts;
+
+/* Replaces an asynchronous operation, from its start to the instruction that ends it and is all that
+ * reads the start, by what it runs, at the place of the start. The result gets the name of `done`.
+ */
+NewInsts rewrite_unwrap(Rewrite *rewrite, InstId start, InstId done, const Schedule *schedule,
+                        Arena *scratch);
 
 /* Replaces a call or a fusion by copies of the instructions of its called computation. The call is
  * removed, and its users read the copy of the computation's root instead. The copies are in the

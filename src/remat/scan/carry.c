@@ -33,6 +33,27 @@ InstId carry_add(Rewrite *rewrite, const Loop *loop, InstId init) {
   return element;
 }
 
+void carry_set_element(Rewrite *rewrite, const Loop *loop, uint32_t element, InstId init) {
+  Module *module = rewrite->module;
+  const Shape *state = inst_shape(module, loop->id);
+  uint32_t count = state->rank;
+  VEC(ShapeId) elements = {0};
+  for (uint32_t i = 0; i < count; i++)
+    *vec_push(module->arena, &elements) = state->elements[i];
+  elements.data[element] = inst_get(module, init)->shape;
+  set_state_shape(rewrite, loop, shape_tuple(&module->shapes, elements.data, count));
+  rewrite_set_operand(rewrite, loop->init, element, init);
+  const InstId places[] = {loop->id, loop->body_param, loop->condition_param};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (uint32_t k = 0; k < inst_get(module, places[i])->users.len; k++) {
+      InstId user = inst_users(module, places[i])[k];
+      if (inst_get(module, user)->opcode == OPCODE_GET_TUPLE_ELEMENT &&
+          inst_get(module, user)->index == element)
+        rewrite_set_shape(rewrite, user, elements.data[element]);
+    }
+  }
+}
+
 /* ---- what is needed ---- */
 
 typedef struct Marker {
@@ -87,7 +108,7 @@ static void mark_reads(Marker *marker, InstId id) {
     return;
   }
   IdList before = inst_control(module, id)->predecessors;
-  for (uint32_t i = 0; i < before.len; i++)
+  for (uint32_t i = 0; i < before.len && !control_restates_order(module); i++)
     mark(marker, id_list(module, before)[i]);
   if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
     index = loop_of_state(marker, inst_operand(module, id, 0));
@@ -106,14 +127,16 @@ static void mark_reads(Marker *marker, InstId id) {
   }
 }
 
-/* Side effects, and what waits for something or is waited for, stay. */
+/* Side effects stay, and, unless the schedule says the same, what waits for something or is waited
+ * for. */
 static void mark_roots(Marker *marker, const SideEffects *effects) {
   const Module *module = marker->module;
   mark(marker, comp_get(module, module->entry)->root);
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->flags & INST_DEAD || marker->is_live[id]) continue;
-    if (inst_has_side_effect(module, effects, id) || inst_has_control(module, id)) mark(marker, id);
+    bool waits = inst_has_control(module, id) && !control_restates_order(module);
+    if (inst_has_side_effect(module, effects, id) || waits) mark(marker, id);
   }
 }
 

@@ -12,6 +12,10 @@
  * updates: the module. The caller puts the new instruction into the schedule. */
 InstId carry_add(Rewrite *rewrite, const Loop *loop, InstId init);
 
+/* Gives an element of a loop's state another shape, and another initial value. What the body hands
+ * on is left to the caller. */
+void carry_set_element(Rewrite *rewrite, const Loop *loop, uint32_t element, InstId init);
+
 /* Removes the elements of all loops' states that nothing reads, but which may compute themselves:
  * such as a stack that is only written. Two loops that hand an unread element from one to the other
  * both lose it. Then removes dead code.

@@ -3,12 +3,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "analysis/flow/guess_target.h"
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
 #include "ir/written_shape.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/fuse.h"
 #include "remat/scan/carry.h"
+#include "remat/scan/narrow.h"
 #include "remat/scan/same_values.h"
 #include "remat/scan/slots.h"
 
@@ -25,6 +27,7 @@ Maker maker_begin(Rewrite *rewrite, Schedule *schedule, const Stacks *stacks, bo
                  .num_old = module->insts.len,
                  .has_moved = arena_zarray(arena, bool, stacks->loops->len),
                  .is_fused = module_has_fusions(module),
+                 .is_tpu = guess_target(module)->pads_tiles,
                  .arena = arena};
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     for (uint32_t i = 0; i < schedule->of[comp].len; i++)
@@ -380,7 +383,7 @@ static bool is_pure_read(const Module *module, const StackRead *read) {
   CompId comp = inst_callees(module, read->inst)[0];
   InstId id = maker_without_bitcasts(module, comp_get(module, comp)->root);
   return inst_get(module, id)->opcode == OPCODE_DYNAMIC_SLICE &&
-         inst_operand(module, id, 0) ==
+         maker_without_bitcasts(module, inst_operand(module, id, 0)) ==
              id_list(module, comp_get(module, comp)->params)[read->operand];
 }
 
@@ -397,8 +400,9 @@ static uint32_t first_user(const Maker *maker, InstId id) {
 }
 
 uint32_t maker_read_position(const Maker *maker, const StackRead *read) {
-  bool may_wait = is_pure_read(maker->module, read) && !inst_is_root(maker->module, read->inst) &&
-                  !inst_has_control(maker->module, read->inst);
+  bool may_wait =
+      is_pure_read(maker->module, read) && !inst_is_root(maker->module, read->inst) &&
+      (!inst_has_control(maker->module, read->inst) || control_restates_order(maker->module));
   return may_wait ? first_user(maker, read->inst) : maker->position[read->inst];
 }
 
@@ -422,7 +426,6 @@ static bool must_keep_slice(const Maker *maker, const StackRead *read) {
 void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position,
                         bool is_same_loop) {
   Module *module = maker->module;
-  ShapeId slice = maker->stacks->list.data[read->stack].slice;
   if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE) {
     InstId result = maker_as_shape(maker, value, inst_get(module, read->inst)->shape, position);
     rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);
@@ -434,20 +437,7 @@ void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint3
   }
   CompId comp = inst_callees(module, read->inst)[0];
   InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
-  uint32_t num_cuts = inst_get(module, param)->users.len; /* all of them are dynamic-slices */
-  InstId *cuts = arena_array(maker->arena, InstId, num_cuts);
-  memcpy(cuts, inst_users(module, param), num_cuts * sizeof *cuts);
-  for (uint32_t i = 0; i < num_cuts; i++) {
-    rewrite_replace_all_uses(maker->rewrite, cuts[i], param, maker->arena);
-    module_remove_inst(module, cuts[i]);
-  }
-  module_sweep_comp(module, comp);
-  rewrite_set_shape(maker->rewrite, param, slice);
-  comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
-  rewrite_set_operand(maker->rewrite, read->inst, read->operand,
-                      maker_as_shape(maker, value, slice, position));
-  inst_get(module, read->inst)->flags |= INST_NEW_OPERANDS;
-  *vec_push(maker->arena, &maker->cut_open) = read->inst;
+  narrow_to_slice(maker, read, value, position);
   if (maker_without_bitcasts(module, comp_get(module, comp)->root) ==
       param) { /* nothing is left to do in the fusion */
     InstId result = maker_as_shape(maker, value, inst_get(module, read->inst)->shape, position);
@@ -510,6 +500,7 @@ void maker_finish(Maker *maker, Arena *out, Arena *scratch) {
   Arena *arena = maker->arena;
   for (uint32_t i = 0; i < maker->cut_open.len; i++) {
     InstId fusion = maker->cut_open.data[i];
+    if (inst_get(module, fusion)->flags & INST_DEAD) continue; /* it did nothing any more */
     CompId comp = inst_callees(module, fusion)[0];
     dce_trim_fusion(rewrite, fusion, comp_get(module, comp)->root, arena);
   }

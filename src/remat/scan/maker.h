@@ -31,15 +31,28 @@ typedef struct SlotArray {
   InstId array;
 } SlotArray;
 
+/* Where a slice in a fused computation begins. */
+typedef struct SlicePlace {
+  InstId start;
+  int64_t last; /* the start is clamped to this number */
+} SlicePlace;
+
 /* A fusion of a loop's body that reads slices of such an array instead of a stack's. */
 typedef struct NarrowedFusion {
   const Loop *loop;
   InstId inst;
-  InstId start;      /* of the slices, in the computation */
-  int64_t last;      /* the start was clamped to this number */
+  SlicePlace place;
   InstId at;         /* the number of the slice, in the body */
   uint32_t position; /* of the fusion in the body */
 } NarrowedFusion;
+
+/* A clone of a fusion that stays whole; see remat/scan/whole.h. */
+typedef struct WholeClone {
+  const Loop *loop;
+  const int64_t *iterations;
+  InstId fusion;   /* the original */
+  InstId *results; /* by result of the fusion; of one that writes a slice, the array */
+} WholeClone;
 
 typedef struct Maker {
   Rewrite *rewrite;
@@ -52,10 +65,12 @@ typedef struct Maker {
   bool is_lean;    /* values are computed where they are needed, even twice */
   bool *has_moved; /* by loop: its constants have been moved */
   bool is_fused;   /* new instructions must stand in fusions */
+  bool is_tpu;     /* XLA:TPU compiles the module, and not by LLVM */
   /* scalars that were made before; by loop, first value, step and type */
   VEC(KnownScalar) scalars;
   VEC(SlotArray) slots;
   VEC(NarrowedFusion) narrowed;
+  VEC(WholeClone) wholes;
   IdVec cut_open; /* fusions whose dynamic-slices were removed */
   VEC(Insertion) insertions;
   Arena *arena;

@@ -5,7 +5,8 @@
 #include "remat/rewrite/dce.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/maker.h"
-#include "remat/scan/slots.h"
+#include "remat/scan/narrow.h"
+#include "remat/scan/whole.h"
 
 /* A loop whose values are recomputed. */
 typedef struct Border {
@@ -85,8 +86,8 @@ static InstId read_stack(Border *border, const Reader *reader, uint32_t index, u
   const ScanValue *value = &border->values->list.data[index];
   Module *module = border->maker->module;
   const Stack *old = value->stack == NO_ID ? NULL : &border->maker->stacks->list.data[value->stack];
-  ShapeId slice =
-      old ? old->slice : maker_stacked_shape(module, value->shape, 1, border->maker->arena);
+  ShapeId slice = old ? narrow_slice_shape(border->maker, old)
+                      : maker_stacked_shape(module, value->shape, 1, border->maker->arena);
   uint32_t dim = old ? old->dim : 0;
   InstId stack = carried(border, reader, border->element_of[index], true);
   InstId at;
@@ -127,24 +128,21 @@ static InstId own_copy(Border *border, InstId id, uint32_t position) {
 
 static InstId clone_value(Border *border, const Reader *reader, const ScanValue *value,
                           uint32_t position) {
-  const Stack *stack = value->stays_whole ? &border->maker->stacks->list.data[value->stack] : NULL;
-  uint32_t element = NO_ID;
-  InstId unneeded =
-      stack ? slots_carry(border->maker, reader->loop, stack, &element) : reader->loop->body_param;
+  InstId unneeded = reader->loop->body_param;
   InstId *operands = arena_array(border->maker->arena, InstId, value->operands.len);
-  for (uint32_t i = 0; i < value->operands.len; i++) {
+  bool is_there = value->stays_whole &&
+                  whole_is_cloned(border->maker, reader->loop, reader->iterations, value->inst);
+  for (uint32_t i = 0; i < value->operands.len && !is_there; i++) {
     uint32_t operand = value->operands.data[i];
     operands[i] = operand == NO_ID ? unneeded : reader->made[operand];
     if (operand != NO_ID && value->is_overwritten && value->is_overwritten[i])
       operands[i] = own_copy(border, operands[i], position);
   }
+  if (value->stays_whole)
+    return whole_value(border->maker, border->values->loop, reader->loop, reader->iterations,
+                       value->inst, value->inner, value->shape, operands, position);
   InstId clone = rewrite_clone_into(border->maker->rewrite, value->inst, reader->loop->body,
                                     operands, border->maker->schedule, border->maker->arena);
-  if (stack) {
-    InstId at = listed_scalar(border, reader, stack->writes.data[0].slices, TYPE_S32);
-    SlotArray made = {reader->loop, reader->iterations, value->stack, position, clone};
-    return slots_narrow_write(border->maker, &made, element, at, value->shape);
-  }
   maker_insert(border->maker, clone, position);
   if (value->inner != NO_ID) {
     InstId root = border->maker->rewrite->image.data[value->inner];
@@ -257,6 +255,17 @@ static void rewrite_border(Border *border) {
     uint32_t index = values->of_stack[read->stack - first];
     InstId value = make_all(border, reader, index, reads.data[i].position);
     maker_replace_read(border->maker, read, value, reads.data[i].position, true);
+  }
+  bool *is_unread = arena_zarray(border->maker->arena, bool, stacks->list.len);
+  for (uint32_t i = first; i < end; i++) {
+    uint32_t index = values->of_stack[i - first];
+    bool stays =
+        index == NO_ID || stacks->list.data[i].is_read_whole ||
+        (border->choice->fate[index] == SCAN_STORED && values->list.data[index].stack == i);
+    is_unread[i] = !stays;
+  }
+  for (uint32_t i = first; i < end; i++) {
+    if (is_unread[i]) whole_shrink_stack(border->maker, &stacks->list.data[i], is_unread);
   }
   maker_move_constants(border->maker, values->loop);
   for (uint32_t i = 0; i < readers.len; i++)

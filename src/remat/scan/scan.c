@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/flow/guess_target.h"
 #include "remat/scan/describe.h"
 
 /* ---- analysis ---- */
@@ -74,6 +75,7 @@ void scan_analyze(ScanModule *scans, const Module *module, const Legality *legal
                                  .legality = legality,
                                  .costs = costs,
                                  .device = device,
+                                 .is_tpu = guess_target(module)->pads_tiles,
                                  .is_reached = arena_zarray(out, uint8_t, module->insts.len)};
   scans->context.runs = cost_runs(module, costs, device, default_trip_count, out, scratch);
   uint32_t num_comps = module->comps.len;

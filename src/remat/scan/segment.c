@@ -6,6 +6,7 @@
 #include "remat/rewrite/dce.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/maker.h"
+#include "remat/scan/narrow.h"
 
 /* ---- conditions ---- */
 
@@ -359,8 +360,8 @@ static InstId written_value(Segmenter *segmenter, const StackWrite *write, uint3
 
 /* The bytes of a slice without the dimension of the slices. */
 static ShapeId local_shape(Segmenter *segmenter, const Stack *stack) {
-  return maker_stacked_shape(segmenter->module, stack->slice, segmenter->length,
-                             segmenter->maker->arena);
+  return maker_stacked_shape(segmenter->module, narrow_slice_shape(segmenter->maker, stack),
+                             segmenter->length, segmenter->maker->arena);
 }
 
 /* The element of the reading loop's state, and so of the loop over its segments, that is the
@@ -506,9 +507,11 @@ static void segment_reader(Segmenter *segmenter, const NewLoop *forward,
   for (uint32_t i = first; i < end; i++) {
     if (local[i - first] == NO_ID) continue;
     uint32_t at_position;
-    InstId value = written_value(segmenter, &stacks->list.data[i].writes.data[0], &at_position);
+    const Stack *stack = &stacks->list.data[i];
+    InstId value = written_value(segmenter, &stack->writes.data[0], &at_position);
+    value = maker_as_shape(maker, value, narrow_slice_shape(maker, stack), at_position + 1);
     InstId before = rewrite_add_element(segmenter->rewrite, again->param, local[i - first],
-                                        local_shape(segmenter, &stacks->list.data[i]));
+                                        local_shape(segmenter, stack));
     maker_insert(maker, before, maker->position[again->param] + 1);
     InstId after = maker_write_slice(maker, again->body, before, value, at, at_position + 1);
     module_append_operand(module, again->root, after);
@@ -544,12 +547,13 @@ static void segment_reader(Segmenter *segmenter, const NewLoop *forward,
     InstId inside = rewrite_add_element(segmenter->rewrite, inner.param, index, shape);
     maker_insert(maker, inside, begin);
     module_append_operand(module, inner.root, inside);
-    ShapeId slice = maker_stacked_shape(module, stack->slice, 1, maker->arena);
+    ShapeId shape_of_slice = narrow_slice_shape(maker, stack);
+    ShapeId slice = maker_stacked_shape(module, shape_of_slice, 1, maker->arena);
     for (uint32_t k = 0; k < stack->reads.len; k++) {
       const StackRead *read = &stacks->reads.data[stack->reads.data[k]];
       uint32_t at_read = maker_read_position(maker, read);
       InstId value =
-          maker_read_slice(maker, inner.body, inside, slice, 0, row, stack->slice, at_read);
+          maker_read_slice(maker, inner.body, inside, slice, 0, row, shape_of_slice, at_read);
       maker_replace_read(maker, read, value, at_read, false);
     }
   }

@@ -1,22 +1,19 @@
 #include "remat/scan/slots.h"
 
+#include "analysis/loop/stack_view.h"
 #include "remat/rewrite/dce.h"
 #include "remat/scan/carry.h"
+#include "remat/scan/narrow.h"
 
-/* With at least so many, the start of a slice is clamped to a number above 1. Fewer of them would
- * let LLVM write the clamp in another way. */
+/* With at least three, the start of a slice is clamped to a number above 1. Fewer of them would let
+ * LLVM write the clamp in another way. XLA:TPU does not compile by LLVM. */
 enum { NUM_SLOTS = 3 };
 
-/* ---- form ---- */
-
-bool slots_fit_write(const Module *module, CompId comp, InstId inner) {
-  InstId root = comp_get(module, comp)->root;
-  if (inst_get(module, root)->opcode != OPCODE_DYNAMIC_UPDATE_SLICE) return false;
-  InstId array = inst_operand(module, root, 0), update = inst_operand(module, root, 1);
-  return inst_get(module, array)->opcode == OPCODE_PARAMETER &&
-         inst_get(module, array)->users.len == 1 && inst_count_operand(module, root, array) == 1 &&
-         maker_without_bitcasts(module, update) == maker_without_bitcasts(module, inner);
+static int64_t num_slots(const Maker *maker) {
+  return maker->is_tpu ? 1 : NUM_SLOTS;
 }
+
+/* ---- other arrays that are sliced at the same place ---- */
 
 /* The operand of a dynamic-slice or of a dynamic-update-slice that is its start in a dimension. */
 static uint32_t start_operand(const Module *module, InstId id, uint32_t dim) {
@@ -31,65 +28,89 @@ static int64_t last_start(const Module *module, InstId id, uint32_t dim) {
   return whole->dims[dim] - part->dims[dim];
 }
 
-static bool takes_slice(const Module *module, InstId user, InstId array) {
-  Opcode opcode = (Opcode)inst_get(module, user)->opcode;
-  return (opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE) &&
-         inst_operand(module, user, 0) == array;
+SlicePlace slots_place_of(const Module *module, InstId slice, uint32_t dim) {
+  return (SlicePlace){inst_operand(module, slice, start_operand(module, slice, dim)),
+                      last_start(module, slice, dim)};
 }
 
 /* The dimension in which the instruction takes a slice of the array at this place; NO_ID if it does
  * not. */
-static uint32_t find_dim(const Module *module, InstId user, InstId array, InstId start,
-                         int64_t last) {
-  if (!takes_slice(module, user, array)) return NO_ID;
-  for (uint32_t d = 0; d < inst_shape(module, array)->rank; d++) {
-    bool is_there = inst_operand(module, user, start_operand(module, user, d)) == start;
-    if (is_there && last_start(module, user, d) == last) return d;
+static uint32_t find_dim(const Module *module, InstId user, InstId array, SlicePlace place) {
+  Opcode opcode = (Opcode)inst_get(module, user)->opcode;
+  bool takes_slice = (opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE) &&
+                     inst_operand(module, user, 0) == array;
+  for (uint32_t d = 0; takes_slice && d < inst_shape(module, array)->rank; d++) {
+    bool is_there = inst_operand(module, user, start_operand(module, user, d)) == place.start;
+    if (is_there && last_start(module, user, d) == place.last) return d;
   }
   return NO_ID;
 }
 
-/* The dimension in which slices of a parameter are taken at this place; NO_ID if none are.
- * `is_only` says whether nothing else is read of it, and nothing is written. */
-static uint32_t find_param_dim(const Module *module, InstId param, InstId start, int64_t last,
-                               bool *is_only) {
-  uint32_t dim = NO_ID;
-  *is_only = !inst_is_root(module, param);
-  for (uint32_t i = 0; i < inst_get(module, param)->users.len; i++) {
-    InstId user = inst_users(module, param)[i];
-    uint32_t own = find_dim(module, user, param, start, last);
-    if (own != NO_ID) dim = own;
-    *is_only &= own != NO_ID && inst_get(module, user)->opcode == OPCODE_DYNAMIC_SLICE &&
-                inst_count_operand(module, user, param) == 1;
+/* How slices of a parameter are taken at a place. */
+typedef struct SlicedParam {
+  uint32_t dim; /* of the parameter; NO_ID = no slice is taken there */
+  InstId slice; /* a dynamic-slice that takes one */
+  bool is_only; /* nothing else is read of the parameter, and nothing is written */
+} SlicedParam;
+
+static SlicedParam find_sliced(const Module *module, InstId param, SlicePlace place) {
+  enum { MAX_VIEWS = 16 };
+  SlicedParam found = {NO_ID, NO_ID, !inst_is_root(module, param)};
+  InstId views[MAX_VIEWS] = {param};
+  uint32_t num_views = 1;
+  for (uint32_t v = 0; v < num_views; v++) {
+    for (uint32_t i = 0; i < inst_get(module, views[v])->users.len; i++) {
+      InstId user = inst_users(module, views[v])[i];
+      if (inst_get(module, user)->opcode == OPCODE_BITCAST && num_views < MAX_VIEWS) {
+        views[num_views++] = user;
+        continue;
+      }
+      uint32_t own = find_dim(module, user, views[v], place), dim = own;
+      bool is_known =
+          own != NO_ID && (v == 0 || stack_dim_in_view(inst_shape(module, views[v]), own,
+                                                       inst_shape(module, param), &dim));
+      bool is_read = inst_get(module, user)->opcode == OPCODE_DYNAMIC_SLICE;
+      found.is_only &= is_known && is_read && inst_count_operand(module, user, views[v]) == 1;
+      if (own == NO_ID) continue;
+      found.dim = dim;
+      if (is_read) found.slice = user;
+    }
   }
-  return dim;
+  return found;
 }
 
-bool slots_fit_all(const Module *module, CompId comp, InstId array, uint32_t dim) {
-  InstId slice = inst_users(module, array)[0];
-  InstId start = inst_operand(module, slice, start_operand(module, slice, dim));
-  int64_t last = last_start(module, slice, dim);
+bool slots_fit_all(const Module *module, CompId comp, SlicePlace place, const bool *is_narrowed) {
   IdList params = comp_get(module, comp)->params;
-  if (last < NUM_SLOTS) return true;
+  if (place.last < NUM_SLOTS) return true;
   for (uint32_t i = 0; i < params.len; i++) {
-    InstId param = id_list(module, params)[i];
-    bool is_only;
-    uint32_t found = find_param_dim(module, param, start, last, &is_only);
-    if (found != NO_ID && param != array && !is_only) return false;
+    SlicedParam found = find_sliced(module, id_list(module, params)[i], place);
+    if (found.dim != NO_ID && !(is_narrowed && is_narrowed[i]) && !found.is_only) return false;
   }
   return true;
 }
 
-/* The shape of the array that takes the place of one with slices along `dim`. */
-static ShapeId shape_of_slots(Maker *maker, ShapeId array, uint32_t dim) {
-  Module *module = maker->module;
-  const Shape *whole = shape_get(&module->shapes, array);
-  ArraySpec spec = shape_spec(whole);
-  int64_t *dims = arena_array(maker->arena, int64_t, whole->rank);
-  for (uint32_t i = 0; i < whole->rank; i++)
-    dims[i] = i == dim && whole->dims[i] > NUM_SLOTS ? NUM_SLOTS : whole->dims[i];
-  spec.dims = dims;
-  return shape_array(&module->shapes, &spec);
+bool slots_fit_only(const Module *module, CompId comp, SlicePlace place, const bool *is_narrowed) {
+  IdList params = comp_get(module, comp)->params;
+  for (uint32_t i = 0; i < params.len; i++) {
+    SlicedParam found = find_sliced(module, id_list(module, params)[i], place);
+    if (found.dim != NO_ID && !is_narrowed[i]) return false;
+  }
+  return true;
+}
+
+/* ---- shapes ---- */
+
+ShapeId slots_shape(Maker *maker, const Stack *stack) {
+  return narrow_shape(maker->module, stack->shape, stack->dim, num_slots(maker), maker->arena);
+}
+
+ShapeId slots_view_shape(Maker *maker, const Stack *stack, ShapeId view) {
+  const ShapeTable *shapes = &maker->module->shapes;
+  uint32_t dim = stack->dim;
+  if (view != stack->shape)
+    (void)stack_dim_in_view(shape_get(shapes, stack->shape), stack->dim, shape_get(shapes, view),
+                            &dim);
+  return narrow_shape(maker->module, view, dim, num_slots(maker), maker->arena);
 }
 
 /* ---- rewrite ---- */
@@ -103,54 +124,41 @@ static InstId carry(Maker *maker, const Loop *loop, ShapeId shape, uint32_t *ele
 }
 
 InstId slots_carry(Maker *maker, const Loop *loop, const Stack *stack, uint32_t *element) {
-  return carry(maker, loop, shape_of_slots(maker, stack->shape, stack->dim), element);
+  return carry(maker, loop, slots_shape(maker, stack), element);
 }
 
-/* Gives a fusion an array instead of an operand. */
-static void replace_array(Maker *maker, InstId fusion, uint32_t operand, InstId array) {
-  Module *module = maker->module;
-  CompId comp = inst_callees(module, fusion)[0];
-  InstId param = id_list(module, comp_get(module, comp)->params)[operand];
-  rewrite_set_shape(maker->rewrite, param, inst_get(module, array)->shape);
-  comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
-  rewrite_set_operand(maker->rewrite, fusion, operand, array);
-  inst_get(module, fusion)->flags |= INST_NEW_OPERANDS;
-}
-
-/* Lets what else the fusion takes slices of at the same place be arrays of slots, too: another
- * fusion takes the slice out before. */
-static void narrow_others(Maker *maker, const NarrowedFusion *narrowed) {
+void slots_narrow_others(Maker *maker, const NarrowedFusion *narrowed) {
   Module *module = maker->module;
   InstId fusion = narrowed->inst;
   const Loop *loop = narrowed->loop;
   CompId comp = inst_callees(module, fusion)[0];
   uint32_t num_operands = inst_get(module, fusion)->num_operands;
-  if (narrowed->last < NUM_SLOTS) return;
+  if (narrowed->place.last < NUM_SLOTS || maker->is_tpu) return;
   for (uint32_t i = 0; i < num_operands; i++) {
     InstId param = id_list(module, comp_get(module, comp)->params)[i];
-    bool is_only;
-    uint32_t dim = find_param_dim(module, param, narrowed->start, narrowed->last, &is_only);
-    if (dim == NO_ID || !is_only) continue;
-    InstId slice = inst_users(module, param)[0];
+    SlicedParam found = find_sliced(module, param, narrowed->place);
+    if (found.dim == NO_ID || !found.is_only) continue;
     InstId *operands = arena_array(maker->arena, InstId, num_operands);
     memcpy(operands, inst_operands(module, fusion), num_operands * sizeof *operands);
     InstId value = rewrite_clone_into(maker->rewrite, fusion, loop->body, operands, maker->schedule,
                                       maker->arena);
-    dce_trim_fusion(maker->rewrite, value, maker->rewrite->image.data[slice], maker->arena);
+    dce_trim_fusion(maker->rewrite, value, maker->rewrite->image.data[found.slice], maker->arena);
     maker_insert(maker, value, narrowed->position);
     uint32_t element;
-    InstId array =
-        carry(maker, loop, shape_of_slots(maker, inst_get(module, param)->shape, dim), &element);
-    array = maker_write_slice_at(maker, loop->body, array, value, inst_get(module, slice)->shape,
-                                 dim, narrowed->at, narrowed->position);
+    ShapeId whole = inst_get(module, param)->shape;
+    InstId array = carry(maker, loop,
+                         narrow_shape(module, whole, found.dim, NUM_SLOTS, maker->arena), &element);
+    array = maker_write_slice_at(maker, loop->body, array, value,
+                                 narrow_shape(module, whole, found.dim, 1, maker->arena), found.dim,
+                                 narrowed->at, narrowed->position);
     rewrite_set_operand(maker->rewrite, loop->body_root, element, array);
-    replace_array(maker, fusion, i, array);
+    narrow_operand(maker, fusion, i, found.dim, array, NUM_SLOTS);
   }
 }
 
 void slots_finish_reads(Maker *maker) {
   for (uint32_t i = 0; i < maker->narrowed.len; i++)
-    narrow_others(maker, &maker->narrowed.data[i]);
+    slots_narrow_others(maker, &maker->narrowed.data[i]);
 }
 
 /* An array that holds the slice already; NO_ID if there is none. */
@@ -171,56 +179,48 @@ static InstId make_array(Maker *maker, const Loop *loop, const StackRead *read, 
   const Stack *stack = &maker->stacks->list.data[read->stack];
   uint32_t element;
   InstId array = slots_carry(maker, loop, stack, &element);
-  array = maker_write_slice_at(maker, loop->body, array, value, stack->slice, stack->dim,
-                               maker_slice_number(maker, read), position);
+  array = maker_write_slice_at(maker, loop->body, array, value, narrow_slice_shape(maker, stack),
+                               stack->dim, maker_slice_number(maker, read), position);
   rewrite_set_operand(maker->rewrite, loop->body_root, element, array);
   *vec_push(maker->arena, &maker->slots) =
       (SlotArray){loop, read->iterations, read->stack, position, array};
   return array;
 }
 
+StackView slots_cut_of(const Module *module, const Stack *stack, const StackRead *read,
+                       Arena *scratch) {
+  StackViews views = {0};
+  InstId operand = inst_operand(module, read->inst, read->operand);
+  (void)stack_views_find(module, NULL, read->inst, read->operand,
+                         stack_dim_of(module, stack->shape, stack->dim, operand), &views, scratch);
+  uint32_t i = 0;
+  while (!views.data[i].is_cut)
+    i++;
+  return views.data[i];
+}
+
 void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32_t position) {
-  Module *module = maker->module;
+  const Module *module = maker->module;
   const Loop *loop = &maker->loops->list[read->loop];
-  CompId comp = inst_callees(module, read->inst)[0];
-  InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
-  uint32_t dim = maker->stacks->list.data[read->stack].dim;
-  InstId slice = inst_users(module, param)[0];
+  const Stack *stack = &maker->stacks->list.data[read->stack];
+  StackView cut = slots_cut_of(module, stack, read, maker->arena);
   *vec_push(maker->arena, &maker->narrowed) =
       (NarrowedFusion){.loop = loop,
                        .inst = read->inst,
-                       .start = inst_operand(module, slice, start_operand(module, slice, dim)),
-                       .last = last_start(module, slice, dim),
+                       .place = slots_place_of(module, cut.inst, cut.dim),
                        .at = maker_slice_number(maker, read),
                        .position = position};
   InstId array = find_array(maker, loop, read, position);
   if (array == NO_ID) array = make_array(maker, loop, read, value, position);
-  replace_array(maker, read->inst, read->operand, array);
+  narrow_to_slots(maker, read, array, num_slots(maker), position);
 }
 
-InstId slots_narrow_write(Maker *maker, const SlotArray *made, uint32_t element, InstId at,
-                          ShapeId shape) {
+void slots_narrow_views(Maker *maker, const Stack *stack, InstId last) {
   Module *module = maker->module;
-  const Stack *stack = &maker->stacks->list.data[made->stack];
-  CompId comp = inst_callees(module, made->array)[0];
-  InstId root = comp_get(module, comp)->root;
-  ShapeId slots = shape_of_slots(maker, stack->shape, stack->dim);
-  NarrowedFusion narrowed = {
-      .loop = made->loop,
-      .inst = made->array,
-      .start = inst_operand(module, root, start_operand(module, root, stack->dim)),
-      .last = last_start(module, root, stack->dim),
-      .at = at,
-      .position = made->position};
-  rewrite_set_shape(maker->rewrite, inst_operand(module, root, 0), slots);
-  rewrite_set_shape(maker->rewrite, root, slots);
-  rewrite_set_shape(maker->rewrite, made->array, slots);
-  inst_get(module, made->array)->flags |= INST_NEW_OPERANDS;
-  comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
-  narrow_others(maker, &narrowed);
-  maker_insert(maker, made->array, made->position);
-  rewrite_set_operand(maker->rewrite, made->loop->body_root, element, made->array);
-  *vec_push(maker->arena, &maker->slots) = *made;
-  return maker_read_slice(maker, made->loop->body, made->array, stack->slice, stack->dim, at, shape,
-                          made->position);
+  for (InstId id = last;; id = inst_operand(module, id, 0)) {
+    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+    rewrite_set_shape(maker->rewrite, id,
+                      slots_view_shape(maker, stack, inst_get(module, id)->shape));
+    if (opcode != OPCODE_BITCAST && opcode != OPCODE_DYNAMIC_UPDATE_SLICE) break;
+  }
 }

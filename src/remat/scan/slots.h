@@ -13,30 +13,43 @@
 #ifndef REMAT_HLO_REMAT_SCAN_SLOTS_H
 #define REMAT_HLO_REMAT_SCAN_SLOTS_H
 
+#include "analysis/loop/stack_view.h"
 #include "remat/scan/maker.h"
 
-/* Whether `inner`, under whatever shape, is what the root of the fused computation writes into a
- * stack, a parameter that nothing else reads. */
-bool slots_fit_write(const Module *module, CompId comp, InstId inner);
+/* The shape of the array that takes the place of a stack, and of one with the bytes of a view of it
+ * (analysis/loop/stack_view.h). */
+ShapeId slots_shape(Maker *maker, const Stack *stack);
+ShapeId slots_view_shape(Maker *maker, const Stack *stack, ShapeId view);
 
-/* Whether all arrays of which the computation takes slices at the same place as of `array`, a
- * parameter with slices along `dim`, may become smaller, because it reads nothing else of them. */
-bool slots_fit_all(const Module *module, CompId comp, InstId array, uint32_t dim);
+/* Where the slice that an instruction of a fused computation takes along `dim` begins. */
+SlicePlace slots_place_of(const Module *module, InstId slice, uint32_t dim);
+
+/* Whether all arrays of which the computation takes slices at this place may become smaller,
+ * because it reads nothing else of them. Those in `is_narrowed`, by parameter, do; NULL = none. */
+bool slots_fit_all(const Module *module, CompId comp, SlicePlace place, const bool *is_narrowed);
+
+/* Whether these are all arrays of which it takes slices at this place. */
+bool slots_fit_only(const Module *module, CompId comp, SlicePlace place, const bool *is_narrowed);
+
+/* What takes the slice of a stack in a fusion that reads it. */
+StackView slots_cut_of(const Module *module, const Stack *stack, const StackRead *read,
+                       Arena *scratch);
 
 /* Gives a fusion of a loop's body an array, which holds the slice `value`, instead of a stack.
  * `position` is the fusion's. */
 void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32_t position);
 
-/* An array that a loop carries, for a clone of the fusion that writes slices of `stack`. The
- * element of the loop's state is stored in `element`. */
+/* An array that a loop carries, for a clone of a fusion that writes slices of `stack`. The element
+ * of the loop's state is stored in `element`. */
 InstId slots_carry(Maker *maker, const Loop *loop, const Stack *stack, uint32_t *element);
 
-/* Makes `made->array`, a clone that has such an array as an operand instead of the stack and is to
- * stand before `made->position`, write slices of it, and returns the slice that it writes as
- * `shape`. `at` is the number of the slice. Fusions that read this slice later get the same array.
- */
-InstId slots_narrow_write(Maker *maker, const SlotArray *made, uint32_t element, InstId at,
-                          ShapeId shape);
+/* In a fused computation, makes what it sees of the stack as small as the array, from `last`, which
+ * it returns, back to the parameter. */
+void slots_narrow_views(Maker *maker, const Stack *stack, InstId last);
+
+/* Gives a fusion arrays of slots also for what else it takes slices of at the place; another fusion
+ * takes the slice out before. */
+void slots_narrow_others(Maker *maker, const NarrowedFusion *narrowed);
 
 /* Gives the fusions of slots_narrow_read() such arrays also for what else they take slices of at
  * the same place. */

@@ -5,6 +5,7 @@
 #include "analysis/loop/count.h"
 #include "ir/bytes.h"
 #include "remat/scan/slots.h"
+#include "remat/scan/whole.h"
 
 typedef struct Finder {
   const ScanContext *context;
@@ -157,14 +158,35 @@ static void mark_needed(Finder *finder, ScanValue value, bool *is_needed) {
     finder->is_reached[reached.data[i]] = 0;
 }
 
-/* Whether a fusion that stays as it is may slice smaller arrays instead of `array`, its parameter,
- * whose slices are along `dim`. */
-static bool may_slice_slots(const Finder *finder, InstId fusion, InstId array, uint32_t dim) {
+/* Whether a fusion that stays as it is may slice a smaller array where `slice`, an instruction of
+ * it, slices one along `dim`. */
+static bool may_slice_slots(const Finder *finder, InstId fusion, InstId slice, uint32_t dim,
+                            const bool *is_narrowed) {
+  const Module *module = finder->module;
   Arena *arena = arena_new(arena_options(finder->scratch));
-  bool is_rigid = rounding_of_fusion(finder->module, fusion, arena).is_rigid;
+  bool is_rigid = rounding_of_fusion(module, fusion, arena).is_rigid;
   arena_free(arena);
-  CompId comp = inst_callees(finder->module, fusion)[0];
-  return !is_rigid && slots_fit_all(finder->module, comp, array, dim);
+  if (is_rigid || finder->context->is_tpu) return !is_rigid;
+  CompId comp = inst_get(module, slice)->parent;
+  return slots_fit_all(module, comp, slots_place_of(module, slice, dim), is_narrowed);
+}
+
+/* Whether a clone of the whole fusion may write slices of smaller arrays. */
+static bool may_stay_whole(const Finder *finder, const ScanValue *value) {
+  const Module *module = finder->module;
+  const Stacks *stacks = finder->context->stacks;
+  WholeResults results = {0};
+  if (!whole_results(stacks, finder->values->loop, value->inst, &results, finder->scratch) ||
+      whole_result_of(module, &results, value->inner) == NO_ID)
+    return false;
+  bool *is_narrowed = whole_narrowed(module, value->inst, &results, finder->scratch);
+  for (uint32_t i = 0; i < results.len; i++) {
+    InstId write = results.data[i].write;
+    if (write == NO_ID) continue;
+    uint32_t dim = whole_write_dim(stacks, &results.data[i]);
+    if (!may_slice_slots(finder, value->inst, write, dim, is_narrowed)) return false;
+  }
+  return true;
 }
 
 /* Decides what becomes of a fusion that is more than the value, if it rounds otherwise without the
@@ -175,11 +197,7 @@ static void decide_whole(const Finder *finder, ScanValue *value) {
   bool is_free = finder->context->legality->any_rounding;
   if (is_free || value->inner == comp_get(module, comp)->root) return;
   if (rounding_is_separable(module, value->inst, &value->inner, 1, finder->scratch)) return;
-  if (value->stack != NO_ID && slots_fit_write(module, comp, value->inner)) {
-    InstId array = inst_operand(module, comp_get(module, comp)->root, 0);
-    uint32_t dim = finder->context->stacks->list.data[value->stack].dim;
-    value->stays_whole = may_slice_slots(finder, value->inst, array, dim);
-  }
+  value->stays_whole = may_stay_whole(finder, value);
   value->is_inseparable = !value->stays_whole;
 }
 
@@ -190,10 +208,9 @@ static bool is_fixed_read(const Finder *finder, const StackRead *read) {
   bool is_free = finder->context->legality->any_rounding;
   if (is_free || inst_get(module, read->inst)->opcode != OPCODE_FUSION) return false;
   if (rounding_is_settled(module, read->inst, finder->scratch)) return false;
-  CompId comp = inst_callees(module, read->inst)[0];
-  InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
-  uint32_t dim = finder->context->stacks->list.data[read->stack].dim;
-  return !may_slice_slots(finder, read->inst, param, dim);
+  const Stack *stack = &finder->context->stacks->list.data[read->stack];
+  StackView cut = slots_cut_of(module, stack, read, finder->scratch);
+  return !may_slice_slots(finder, read->inst, cut.inst, cut.dim, NULL);
 }
 
 static void find_fused_operands(Finder *finder, uint32_t index) {
@@ -203,10 +220,13 @@ static void find_fused_operands(Finder *finder, uint32_t index) {
   uint32_t num_operands = inst_get(module, value.inst)->num_operands;
   bool *is_needed = arena_zarray(finder->scratch, bool, num_operands);
   if (value.stays_whole) {
-    CompId comp = inst_callees(module, value.inst)[0];
-    InstId array = inst_operand(module, comp_get(module, comp)->root, 0);
+    WholeResults results = {0};
+    (void)whole_results(finder->context->stacks, finder->values->loop, value.inst, &results,
+                        finder->scratch);
     memset(is_needed, true, num_operands);
-    is_needed[inst_get(module, array)->index] = false;
+    for (uint32_t i = 0; i < results.len; i++) {
+      if (results.data[i].write != NO_ID) is_needed[results.data[i].operand] = false;
+    }
   } else {
     mark_needed(finder, value, is_needed);
   }
@@ -280,7 +300,9 @@ static KeepReason verdict_of(const Finder *finder, InstId id) {
   legality.small_node_bytes = 0;
   KeepReason reason = repeat_verdict(&legality, id, finder->scratch);
   if (reason == KEEP_CONSTANT || reason == KEEP_COPY) return KEEP_NONE;
-  bool has_control = reason == KEEP_NONE && inst_has_control(finder->module, id);
+  const Module *module = finder->module;
+  bool has_control =
+      reason == KEEP_NONE && inst_has_control(module, id) && !control_restates_order(module);
   return has_control ? KEEP_CONTROL_DEPENDENCY : reason;
 }
 

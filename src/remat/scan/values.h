@@ -31,8 +31,7 @@ typedef struct ScanValue {
   const bool *is_overwritten;
   uint32_t stack;      /* in Stacks: that stores it now; NO_ID = none */
   bool is_inseparable; /* a part of a fusion that rounds otherwise without the rest of it */
-  bool stays_whole;    /* such a fusion writes it into its stack, and is cloned with that write
-                          (remat/scan/slots.h) */
+  bool stays_whole;    /* such a fusion is cloned with all its results (remat/scan/whole.h) */
   bool is_read;        /* a reading loop reads the stack slice by slice */
   bool must_store;     /* it is stored anyway, because something reads the stack as a whole */
   bool may_store;
@@ -59,6 +58,7 @@ typedef struct ScanContext {
   const DeviceProfile *device;
   const double *runs;  /* by CompId: how often the computation runs */
   uint8_t *is_reached; /* by InstId: zeros between uses */
+  bool is_tpu;         /* XLA:TPU compiles the module */
 } ScanContext;
 
 /* The values that the stacks of a loop hold, and all that these are computed from. An empty list if

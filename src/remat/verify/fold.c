@@ -51,6 +51,27 @@ static Str text_of(const Terms *terms, uint32_t text) {
   return terms->numbering->texts.data[text];
 }
 
+/* What follows `name`, such as ", direction=", in the attributes of an operation's text; empty if
+ * it has none. Other attributes, such as a backend_config, may come first. */
+static Str find_attribute(Str text, const char *name) {
+  uint32_t len = (uint32_t)strlen(name), depth = 0;
+  bool is_quoted = false;
+  for (uint32_t i = 0; i < text.len; i++) {
+    char c = text.data[i];
+    if (is_quoted) {
+      is_quoted = c != '"';
+      i += c == '\\';
+      continue;
+    }
+    is_quoted = c == '"';
+    bool is_here = depth == 0 && text.len - i >= len && memcmp(text.data + i, name, len) == 0;
+    if (is_here) return (Str){text.data + i + len, text.len - i - len};
+    if (c == '{') depth++;
+    if (c == '}' && depth) depth--;
+  }
+  return (Str){0};
+}
+
 /* ---- predicates ---- */
 
 bool term_is_known_pred(const Terms *terms, ValueNumber value, bool *known) {
@@ -89,11 +110,10 @@ int compare_direction(Str text) {
       [DIRECTION_EQ] = "EQ", [DIRECTION_NE] = "NE", [DIRECTION_GE] = "GE",
       [DIRECTION_GT] = "GT", [DIRECTION_LE] = "LE", [DIRECTION_LT] = "LT",
   };
-  static const char begin[] = "compare(, direction=";
-  uint32_t len = sizeof begin - 1;
-  if (text.len < len + 2 || memcmp(text.data, begin, len) != 0) return -1;
+  Str direction = find_attribute(text, ", direction=");
+  if (direction.len < 2 || find_opcode(text) != OPCODE_COMPARE) return -1;
   for (int i = 0; i < (int)(sizeof directions / sizeof *directions); i++) {
-    if (memcmp(text.data + len, directions[i], 2) == 0) return i;
+    if (memcmp(direction.data, directions[i], 2) == 0) return i;
   }
   return -1;
 }
@@ -256,9 +276,82 @@ static ValueNumber slice_just_written(Terms *terms, ShapeId shape, const ValueNu
   const Node *node = numbered_node(terms->numbering, args[0]);
   const ValueNumber *written = node_args(terms->numbering, args[0]);
   if (node->num_args != count + 1) return NO_ID;
-  if (numbered_node(terms->numbering, written[1])->shape != shape) return NO_ID;
+  if (!shape_compatible(&terms->numbering->shapes, shape,
+                        numbered_node(terms->numbering, written[1])->shape))
+    return NO_ID;
   bool is_same_place = memcmp(written + 2, args + 1, (count - 1) * sizeof *args) == 0;
   return is_same_place ? written[1] : NO_ID;
+}
+
+static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
+                                const ValueNumber *args, uint32_t count);
+
+/* A part of an array, and the same bytes as a part of a view of the array. */
+typedef struct ViewPart {
+  uint32_t array_dim, view_dim; /* along which the part is smaller than the whole */
+  ShapeId array_part, view_part;
+} ViewPart;
+
+/* Whether `part` is cut out of the view `view` of an array along the dimension that is outermost in
+ * the memory of both, so that the part is one piece of memory. */
+static bool find_view_part(Numbering *numbering, ShapeId array, ShapeId view, ShapeId part,
+                           ViewPart *found, Arena *scratch) {
+  const Shape *of = shape_get(&numbering->shapes, array);
+  const Shape *to = shape_get(&numbering->shapes, view);
+  const Shape *cut = shape_get(&numbering->shapes, part);
+  bool is_logical = to->compatible == view;
+  if (!shape_is_array(cut) || cut->rank != to->rank || cut->type != to->type || cut->has_dynamic ||
+      !shape_outer_dim(of, &found->array_dim) || !shape_outer_dim(to, &found->view_dim) ||
+      of->dims[found->array_dim] != to->dims[found->view_dim] || of->type != to->type ||
+      !(is_logical || shape_same_layout(cut, to)))
+    return false;
+  for (uint32_t i = 0; i < cut->rank; i++) {
+    if (i != found->view_dim && cut->dims[i] != to->dims[i]) return false;
+  }
+  ArraySpec spec = shape_spec(of);
+  int64_t *dims = arena_array(scratch, int64_t, of->rank);
+  memcpy(dims, of->dims, of->rank * sizeof *dims);
+  dims[found->array_dim] = cut->dims[found->view_dim];
+  spec.dims = dims;
+  found->array_part = shape_array(&numbering->shapes, &spec);
+  found->view_part = is_logical ? shape_get(&numbering->shapes, part)->compatible : part;
+  return true;
+}
+
+static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
+                                const ValueNumber *args, uint32_t count);
+
+/* A slice, or an update, of a view of an array, along the outermost dimension of both: the view of
+ * a slice, or of an update, of that array. NO_ID if that is not certain. */
+static ValueNumber fold_view(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
+                             const ValueNumber *args) {
+  Numbering *numbering = terms->numbering;
+  Node view = *numbered_node(numbering, args[0]);
+  if (view.kind != NODE_BITCAST || view.shape == NO_ID) return NO_ID;
+  ValueNumber array = node_args(numbering, args[0])[0];
+  bool is_slice = opcode == OPCODE_DYNAMIC_SLICE;
+  uint32_t first = is_slice ? 1 : 2;
+  ViewPart part;
+  ArenaMark mark = arena_mark(terms->scratch);
+  ShapeId cut = is_slice ? shape : numbered_node(numbering, args[1])->shape;
+  ValueNumber result = NO_ID;
+  if (find_view_part(numbering, view.detail, view.shape, cut, &part, terms->scratch)) {
+    uint32_t rank = shape_get(&numbering->shapes, view.detail)->rank;
+    ValueNumber *moved = arena_array(terms->scratch, ValueNumber, (size_t)first + rank);
+    Linear zero = linear_constant(0);
+    moved[0] = array;
+    if (!is_slice) moved[1] = number_bitcast(numbering, part.array_part, part.view_part, args[1]);
+    for (uint32_t i = 0; i < rank; i++) {
+      bool is_along = i == part.array_dim;
+      moved[first + i] = is_along ? args[first + part.view_dim] : number_count(numbering, &zero);
+    }
+    ShapeId from = is_slice ? part.array_part : view.detail;
+    ShapeId to = is_slice ? part.view_part : view.shape;
+    result = fold_dynamic(terms, opcode, from, text, moved, first + rank);
+    result = number_bitcast(numbering, to, from, result);
+  }
+  arena_reset(terms->scratch, mark);
+  return result;
 }
 
 static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
@@ -272,6 +365,8 @@ static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint
   if (!shape_is_array(whole) || !shape_is_array(part)) return NO_ID;
   if (whole->rank != part->rank || count != first + whole->rank) return NO_ID;
   if (whole->has_dynamic || part->has_dynamic) return NO_ID;
+  ValueNumber viewed = fold_view(terms, opcode, shape, text, args);
+  if (viewed != NO_ID) return viewed;
   ArenaMark mark = arena_mark(terms->scratch);
   ValueNumber *written = arena_array(terms->scratch, ValueNumber, count);
   memcpy(written, args, count * sizeof *written);
@@ -288,9 +383,9 @@ static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint
 
 /* Reads the starts of `slice={[5:6],[0:16]}`. False if it has strides. */
 static bool read_starts(Str text, int64_t *starts, uint32_t rank) {
-  static const char begin[] = "slice(, slice={";
-  uint32_t pos = sizeof begin - 1;
-  if (text.len < pos || memcmp(text.data, begin, pos) != 0) return false;
+  text = find_attribute(text, ", slice={");
+  uint32_t pos = 0;
+  if (text.len == 0) return false;
   for (uint32_t i = 0; i < rank; i++) {
     while (pos < text.len && text.data[pos] != '[')
       pos++;

@@ -143,9 +143,38 @@ static Frame *function_frame(Evaluator *evaluator) {
   return &evaluator->stack.data[i];
 }
 
+/* Whether the instruction starts a fusion asynchronously. What it computes is what the fusion
+ * computes, so that either may take the place of the other. */
+static bool starts_fusion(const Evaluator *evaluator, InstId id) {
+  const Module *module = evaluator->module;
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_ASYNC_START || inst->num_callees != 1) return false;
+  CompId comp = inst_callees(module, id)[0];
+  const Computation *wrapper = comp_get(module, comp);
+  return inst_get(module, wrapper->root)->opcode == OPCODE_FUSION &&
+         wrapper->params.len == inst->num_operands && !evaluator->has_effect[comp] &&
+         str_equal(wrapper->thread, comp_get(module, inst->parent)->thread);
+}
+
 static bool is_expanded(const Evaluator *evaluator, InstId id) {
   Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
-  return opcode == OPCODE_FUSION || (opcode == OPCODE_CALL && evaluator->numbered->expands_calls);
+  return opcode == OPCODE_FUSION || starts_fusion(evaluator, id) ||
+         (opcode == OPCODE_CALL && evaluator->numbered->expands_calls);
+}
+
+/* A distinct number for the start of a fusion with this value. */
+static ValueNumber number_started(Evaluator *evaluator, InstId id, ValueNumber value) {
+  ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
+  return number_tagged(evaluator->numbering, shape,
+                       number_text(evaluator->numbering, STR("started")), &value, 1);
+}
+
+/* The value of the fusion that such a start has begun; NO_ID if it is no such start. */
+static ValueNumber started_value(Evaluator *evaluator, ValueNumber start) {
+  const Node *node = numbered_node(evaluator->numbering, start);
+  bool is_start = node->kind == NODE_TAGGED && node->num_args == 1 &&
+                  node->detail == number_text(evaluator->numbering, STR("started"));
+  return is_start ? node_args(evaluator->numbering, start)[0] : NO_ID;
 }
 
 static const Node *operation_of(const Evaluator *evaluator, ValueNumber value, const char *text) {
@@ -247,6 +276,11 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
       if (inst_is_converting_copy(module, id)) break;
       return args[0];
     case OPCODE_OPT_BARRIER: return args[0];
+    case OPCODE_ASYNC_DONE: {
+      ValueNumber value = started_value(evaluator, args[0]);
+      if (value != NO_ID) return value;
+      break;
+    }
     case OPCODE_COPY_DONE: {
       InstId start = inst_operand(module, id, 0);
       if (inst_get(module, start)->opcode != OPCODE_COPY_START) break;
@@ -356,6 +390,10 @@ static void set_value(Evaluator *evaluator, ValueNumber value) {
   frame->values[frame->next++] = value;
   frame->keeps_loop = false;
   Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
+  if (opcode == OPCODE_ASYNC_START && starts_fusion(evaluator, id)) {
+    value = number_started(evaluator, id, value);
+    frame->values[frame->next - 1] = value;
+  }
   bool is_copy = opcode == OPCODE_COPY || opcode == OPCODE_COPY_DONE;
   if (is_copy || number_undone(evaluator, frame, id) == value) {
     value = number_copying(evaluator, id, value);
@@ -591,7 +629,7 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
   fill(numbered->value_of, num_insts);
   fill(evaluator.texts, num_insts);
   fill(evaluator.functions, num_comps);
-  if (numbered->terms) find_effects(&evaluator);
+  find_effects(&evaluator);
   push_frame(&evaluator, module->entry, NULL, true);
   while (evaluator.stack.len && !numbered->is_too_large) {
     step(&evaluator);

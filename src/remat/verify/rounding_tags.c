@@ -8,6 +8,7 @@ typedef struct Tagger {
   Numbering *numbering;
   const ShapeId *shapes; /* imported, by ShapeId */
   RoundingTags tags;
+  bool is_tpu;
   InstId *caller_of;    /* by CompId: the fusion whose function it is; NO_ID = none */
   bool *is_rigid;       /* by CompId: sizes of sliced arrays matter, too */
   bool *is_wanted;      /* by CompId: its number is needed */
@@ -84,13 +85,63 @@ static void want_callees(Tagger *tagger, const CompId *post_order) {
 
 /* ---- what a function computes ---- */
 
-/* Whether an operand is the array, a parameter, of which the instruction reads or writes a slice.
- */
-static bool is_sliced(const Module *module, InstId user, uint32_t operand) {
-  Opcode opcode = (Opcode)inst_get(module, user)->opcode;
-  return operand == 0 &&
-         (opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE) &&
-         inst_get(module, inst_operand(module, user, 0))->opcode == OPCODE_PARAMETER;
+/* A value without the bitcasts after it, which change no memory. */
+static InstId without_bitcasts(const Module *module, InstId id) {
+  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
+    id = inst_operand(module, id, 0);
+  return id;
+}
+
+enum { MAX_NESTED_SLICES = 8 };
+
+static InstId only_slice_of(const Module *module, InstId array, int depth);
+
+/* The instruction that slices an operand, or writes a slice of it: `user` itself, or one in the
+ * fusion that it is. NO_ID if it does something else with the operand. */
+static InstId slicer_in(const Module *module, InstId user, uint32_t operand, int depth) {
+  const Instruction *inst = inst_get(module, user);
+  switch (inst->opcode) {
+    case OPCODE_DYNAMIC_SLICE:
+    case OPCODE_DYNAMIC_UPDATE_SLICE: return operand == 0 ? user : NO_ID;
+    case OPCODE_FUSION: {
+      IdList params = comp_get(module, inst_callees(module, user)[0])->params;
+      return depth ? only_slice_of(module, id_list(module, params)[operand], depth - 1) : NO_ID;
+    }
+    default: return NO_ID;
+  }
+}
+
+/* If everything that reads an array slices it, the first instruction that does. Bitcasts change no
+ * memory. The depth of fusions in fusions is bounded. */
+static InstId only_slice_of(const Module *module, InstId array, int depth) {
+  IdList users = inst_get(module, array)->users;
+  InstId found = NO_ID;
+  for (uint32_t i = 0; i < users.len; i++) {
+    InstId user = id_list(module, users)[i], slicer = NO_ID;
+    if (inst_get(module, user)->opcode == OPCODE_BITCAST && depth) {
+      slicer = only_slice_of(module, user, depth - 1);
+    } else {
+      for (uint32_t k = 0; k < inst_get(module, user)->num_operands; k++) {
+        if (inst_operand(module, user, k) == array) slicer = slicer_in(module, user, k, depth);
+      }
+    }
+    if (slicer == NO_ID) return NO_ID;
+    if (found == NO_ID) found = slicer;
+  }
+  return inst_is_root(module, array) ? NO_ID : found;
+}
+
+/* The instruction that slices an operand that is a parameter, under whatever shape; NO_ID if
+ * something else is done with it. */
+static InstId slicer_of(const Module *module, InstId user, uint32_t operand) {
+  InstId array = without_bitcasts(module, inst_operand(module, user, operand));
+  if (inst_get(module, array)->opcode != OPCODE_PARAMETER) return NO_ID;
+  return slicer_in(module, user, operand, MAX_NESTED_SLICES);
+}
+
+/* Whether the instruction itself reads or writes a slice of a parameter. */
+static bool is_sliced(const Module *module, InstId user) {
+  return inst_get(module, user)->num_operands && slicer_of(module, user, 0) == user;
 }
 
 /* The slice that such an instruction reads or writes: it has the shape that the array has for the
@@ -102,8 +153,7 @@ static InstId slice_of(const Module *module, InstId user) {
 
 static ShapeId shape_in_function(const Tagger *tagger, InstId id) {
   const Module *module = tagger->module;
-  bool slices = inst_get(module, id)->num_operands && is_sliced(module, id, 0);
-  return tagger->shapes[inst_get(module, slices ? slice_of(module, id) : id)->shape];
+  return tagger->shapes[inst_get(module, is_sliced(module, id) ? slice_of(module, id) : id)->shape];
 }
 
 /* A number of an instruction in the function to which a start of a slice is clamped. */
@@ -140,6 +190,7 @@ static void put_clamps(TextBuffer *text, const Tagger *tagger, Met *met, InstId 
                        const ValueNumber *starts) {
   const Module *module = tagger->module;
   bool is_rigid = tagger->is_rigid[inst_get(module, id)->parent];
+  if (tagger->is_tpu && !is_rigid) return; /* XLA:TPU does not compile by LLVM */
   const Shape *whole = inst_shape(module, inst_operand(module, id, 0));
   const Shape *part = inst_shape(module, slice_of(module, id));
   for (uint32_t i = 0; i < whole->rank && i < part->rank; i++) {
@@ -160,16 +211,18 @@ static ValueNumber number_in_function(Tagger *tagger, Met *met, InstId id) {
   ValueNumber *args = arena_array(tagger->scratch, ValueNumber, count);
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
+    InstId slicer = slicer_of(module, id, i);
+    if (slicer != NO_ID) operand = without_bitcasts(module, operand);
     args[i] = tagger->numbers[operand];
     if (inst_get(module, operand)->opcode != OPCODE_PARAMETER) continue;
-    ShapeId shape = shape_in_function(tagger, is_sliced(module, id, i) ? id : operand);
+    ShapeId shape = shape_in_function(tagger, slicer != NO_ID ? slicer : operand);
     args[i] = number_parameter(tagger->numbering, shape, args[i]);
   }
   for (uint32_t i = 0; i < inst->num_callees; i++)
     args[inst->num_operands + i] = tagger->tags.number_of[inst_callees(module, id)[i]];
   TextBuffer text = {.arena = tagger->scratch};
   put_operation(&text, module, id, NULL);
-  if (inst->num_operands && is_sliced(module, id, 0))
+  if (is_sliced(module, id))
     put_clamps(&text, tagger, met, id, args + (slice_of(module, id) == id ? 1 : 2));
   ShapeId shape =
       inst->opcode == OPCODE_TUPLE ? tagger->numbering->integer : shape_in_function(tagger, id);
@@ -236,11 +289,12 @@ static ValueNumber number_function_of(Tagger *tagger, CompId comp) {
 
 /* ---- tags ---- */
 
-RoundingTags rounding_tags_make(const Module *module, Numbering *numbering, Arena *out,
+RoundingTags rounding_tags_make(const Module *module, bool is_tpu, Numbering *numbering, Arena *out,
                                 Arena *scratch) {
   uint32_t num_insts = module->insts.len, num_comps = module->comps.len;
   Arena *arena = arena_new(arena_options(scratch));
   Tagger tagger = {.module = module,
+                   .is_tpu = is_tpu,
                    .numbering = numbering,
                    .shapes = numbering_import_shapes(numbering, module, arena),
                    .tags = {.of = arena_zarray(out, Rounding, num_insts),

@@ -26,8 +26,9 @@ typedef struct RoundingTags {
   ValueNumber *number_of; /* by CompId: what it computes; NO_ID = no tag needs that */
 } RoundingTags;
 
-/* The lists are in `out`. O(size of the module). */
-RoundingTags rounding_tags_make(const Module *module, Numbering *numbering, Arena *out,
+/* `is_tpu`: XLA:TPU compiles it, for which no number of slices matters. The lists are in `out`.
+ * O(size of the module). */
+RoundingTags rounding_tags_make(const Module *module, bool is_tpu, Numbering *numbering, Arena *out,
                                 Arena *scratch);
 
 /* Appends the tag of an instruction, if it has one. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/flow/guess_target.h"
 #include "ir/chars.h"
 #include "ir/schedule.h"
 #include "remat/verify/verify_internal.h"
@@ -292,6 +293,14 @@ static InstId find_survivor(const Verifier *verifier, const Names *names, InstId
   return value != NO_ID && verifier->after.value_of[found] == value ? found : NO_ID;
 }
 
+static bool has_edge(const Module *module, InstId predecessor, InstId successor) {
+  IdList list = inst_control(module, successor)->predecessors;
+  for (uint32_t i = 0; i < list.len; i++) {
+    if (id_list(module, list)[i] == predecessor) return true;
+  }
+  return false;
+}
+
 static bool has_edge_of(const NumberedEdge *edges, uint32_t count, InstId id) {
   for (uint32_t i = 0; i < count; i++) {
     if (edges[i].inst == id) return true;
@@ -310,12 +319,55 @@ static uint32_t count_computed(const Numbered *numbered, const NumberedEdge *edg
   return num_computed;
 }
 
+/* The instruction with this name in a computation with that name; NO_ID if there is none. */
+static InstId find_in(const Module *module, const NamedIds *names, Str name, Str comp) {
+  uint32_t low = 0, high = names->len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    NamedId key = {name, NO_ID};
+    if (by_name(&names->list[middle], &key) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  for (; low < names->len && str_equal(names->list[low].name, name); low++) {
+    InstId id = names->list[low].id;
+    if (str_equal(comp_name(module, inst_get(module, id)->parent), comp)) return id;
+  }
+  return NO_ID;
+}
+
+/* In a scheduled module, control dependencies restate the order, which check_schedule() checks.
+ * Those between instructions that both still exist under their names, in one computation, must be
+ * kept. */
+static rh_status compare_restated_edges(Verifier *verifier) {
+  const Module *before = verifier->before.module, *after = verifier->after.module;
+  NamedIds names = sort_insts(after, verifier->arena);
+  for (InstId id = 0; id < before->insts.len; id++) {
+    IdList edges = inst_control(before, id)->predecessors;
+    if (inst_get(before, id)->flags & INST_DEAD || edges.len == 0) continue;
+    Str name = inst_name(before, id), comp = comp_name(before, inst_get(before, id)->parent);
+    InstId now = find_in(after, &names, name, comp);
+    for (uint32_t i = 0; now != NO_ID && i < edges.len; i++) {
+      Str earlier = inst_name(before, id_list(before, edges)[i]);
+      InstId found = find_in(after, &names, earlier, comp);
+      if (found == NO_ID || has_edge(after, found, now)) continue;
+      return differ(verifier, "the control dependency of '%.*s' on '%.*s' is lost", shown_len(name),
+                    name.data, shown_len(earlier), earlier.data);
+    }
+  }
+  return RH_OK;
+}
+
 /* Compares control dependencies. If all instances of a value have a dependency, all instructions
  * that compute the value must keep it, clones included. If only some instances have it, or if they
  * only forward the value, the instances that still exist under their names must keep it. */
 static rh_status compare_edges(Verifier *verifier) {
   Numbered *before = &verifier->before, *after = &verifier->after;
   if (before->edges.len == 0) return RH_OK;
+  if (control_restates_order(before->module) && control_restates_order(after->module))
+    return compare_restated_edges(verifier);
   qsort(before->edges.data, before->edges.len, sizeof *before->edges.data, by_edge);
   if (after->edges.len) {
     qsort(after->edges.data, after->edges.len, sizeof *after->edges.data, by_edge);
@@ -448,7 +500,9 @@ static rh_status compare_loops(const Verifier *verifier, Numbered begun, bool un
   other.after.tags = verifier->after.tags;
   other.before.terms = other.after.terms = &terms;
   /* Only control dependencies are compared in loops. Those of the original are looked for. */
-  other.before.restates = other.after.restates = has_control(verifier->before.module);
+  other.before.restates = other.after.restates =
+      has_control(verifier->before.module) && !(control_restates_order(verifier->before.module) &&
+                                                control_restates_order(verifier->after.module));
   other.after.module = verifier->after.module;
   other.before.guessed_functions = verifier->before.functions;
   other.after.guessed_functions = verifier->after.functions;
@@ -489,9 +543,10 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
                        .scratch = scratch};
   verifier.after.module = after;
   RoundingTags tags[2];
+  bool is_tpu = guess_target(before)->pads_tiles;
   if (same_rounding) {
-    tags[0] = rounding_tags_make(before, &numbering, arena, scratch);
-    tags[1] = rounding_tags_make(after, &numbering, arena, scratch);
+    tags[0] = rounding_tags_make(before, is_tpu, &numbering, arena, scratch);
+    tags[1] = rounding_tags_make(after, is_tpu, &numbering, arena, scratch);
     verifier.before.tags = &tags[0];
     verifier.after.tags = &tags[1];
   }

@@ -1,0 +1,44 @@
+/* How fusions see a stack: under other shapes with the same bytes, and in fusions within fusions.
+ * XLA:GPU writes and reads stacks through bitcasts to the layout that a kernel likes, XLA:TPU
+ * slices them in the innermost of several fusions.
+ *
+ * Example, of a fusion that is given a stack of 12 slices:
+ *   p = bf16[12,8,64,32]{2,3,1,0} parameter(0)
+ *   v = bf16[12,8,32,64]{3,2,1,0} bitcast(p)
+ *   x = bf16[1,8,32,64]{3,2,1,0} dynamic-slice(v, i, 0, 0, 0)
+ * Dimension 0 is the outermost one in the memory of both, so that slice i of v has the bytes of
+ * slice i of p. */
+#ifndef REMAT_HLO_ANALYSIS_LOOP_STACK_VIEW_H
+#define REMAT_HLO_ANALYSIS_LOOP_STACK_VIEW_H
+
+#include "analysis/flow/call_graph.h"
+
+/* The dimension of a view, an array with the same bytes as `array`, along which its slices have the
+ * bytes of the slices of `array` along `dim`. False if there is none, or if it is not certain. */
+bool stack_dim_in_view(const Shape *array, uint32_t dim, const Shape *view, uint32_t *view_dim);
+
+/* An instruction within a fusion that is the stack, or takes a slice of it. */
+typedef struct StackView {
+  InstId inst;
+  uint32_t dim; /* along which the slices are */
+  bool is_cut;  /* it is a dynamic-slice of what is before it */
+  bool is_view; /* a bitcast gives the stack another shape, or gave it to what is cut */
+} StackView;
+
+typedef VEC(StackView) StackViews;
+
+/* Lists what a fusion makes of an operand that is a stack with slices along `dim`, each instruction
+ * after the one that it reads: parameters of this fusion and of those in it, bitcasts, and
+ * dynamic-slices. False if something else reads it. With a call graph, computations of fusions that
+ * several instructions call count as something else. */
+bool stack_views_find(const Module *module, const CallGraph *graph, InstId fusion, uint32_t operand,
+                      uint32_t dim, StackViews *views, Arena *out);
+
+/* The dimension along which an instruction outside of fusions that is the stack has its slices,
+ * given the shape and the dimension of the stack itself. */
+uint32_t stack_dim_of(const Module *module, ShapeId stack, uint32_t dim, InstId id);
+
+/* The operand of an instruction that is this value, and no other operand is; NO_ID otherwise. */
+uint32_t stack_only_operand(const Module *module, InstId id, InstId value);
+
+#endif

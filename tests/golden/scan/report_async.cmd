@@ -1,0 +1,1 @@
+report async.hlo --top=4
