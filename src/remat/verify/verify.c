@@ -338,15 +338,16 @@ static InstId find_in(const Module *module, const NamedIds *names, Str name, Str
   return NO_ID;
 }
 
-/* In a scheduled module, control dependencies restate the order, which check_schedule() checks.
- * Those between instructions that both still exist under their names, in one computation, must be
- * kept. */
+/* In what a scheduled module runs for the entry computation, such as the bodies of loops, control
+ * dependencies restate the order, which check_schedule() checks. Those between instructions that
+ * both still exist under their names, in one computation, must be kept. */
 static rh_status compare_restated_edges(Verifier *verifier) {
   const Module *before = verifier->before.module, *after = verifier->after.module;
   NamedIds names = sort_insts(after, verifier->arena);
   for (InstId id = 0; id < before->insts.len; id++) {
     IdList edges = inst_control(before, id)->predecessors;
-    if (inst_get(before, id)->flags & INST_DEAD || edges.len == 0) continue;
+    bool is_inner = inst_get(before, id)->parent != before->entry;
+    if (!is_inner || inst_get(before, id)->flags & INST_DEAD || edges.len == 0) continue;
     Str name = inst_name(before, id), comp = comp_name(before, inst_get(before, id)->parent);
     InstId now = find_in(after, &names, name, comp);
     for (uint32_t i = 0; now != NO_ID && i < edges.len; i++) {
@@ -360,14 +361,27 @@ static rh_status compare_restated_edges(Verifier *verifier) {
   return RH_OK;
 }
 
+static void keep_edges_of_entry(Numbered *numbered) {
+  const Module *module = numbered->module;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < numbered->edges.len; i++) {
+    NumberedEdge edge = numbered->edges.data[i];
+    if (inst_get(module, edge.inst)->parent == module->entry) numbered->edges.data[kept++] = edge;
+  }
+  numbered->edges.len = kept;
+}
+
 /* Compares control dependencies. If all instances of a value have a dependency, all instructions
  * that compute the value must keep it, clones included. If only some instances have it, or if they
  * only forward the value, the instances that still exist under their names must keep it. */
 static rh_status compare_edges(Verifier *verifier) {
   Numbered *before = &verifier->before, *after = &verifier->after;
   if (before->edges.len == 0) return RH_OK;
-  if (control_restates_order(before->module) && control_restates_order(after->module))
-    return compare_restated_edges(verifier);
+  if (control_restates_order(before->module) && control_restates_order(after->module)) {
+    rh_status status = compare_restated_edges(verifier);
+    if (status != RH_OK) return status;
+    keep_edges_of_entry(before);
+  }
   qsort(before->edges.data, before->edges.len, sizeof *before->edges.data, by_edge);
   if (after->edges.len) {
     qsort(after->edges.data, after->edges.len, sizeof *after->edges.data, by_edge);
