@@ -31,9 +31,19 @@ static double store_cost(const ScanValue *value, double price, bool is_kept) {
   return price * (double)value->bytes + value->store_seconds;
 }
 
-static double compute_cost(const ScanValue *value) {
+static double compute_cost(const ScanValue *value, bool is_with_other) {
   if (value->verdict != KEEP_NONE) return NETWORK_INFINITY;
+  if (is_with_other) return LEAST_SECONDS;
   return value->kind == SCAN_COMPUTED ? value->seconds + LEAST_SECONDS : 0;
+}
+
+/* Whether a value is the first one of its fusion that is computed again. */
+static bool is_first_of_whole(const ScanValues *values, const ScanChoice *choice, uint32_t index) {
+  uint32_t whole = values->list.data[index].whole;
+  for (uint32_t i = whole; whole != NO_ID && i < index; i++) {
+    if (values->list.data[i].whole == whole && choice->fate[i] == SCAN_RECOMPUTED) return false;
+  }
+  return true;
 }
 
 static void add_up(const ScanValues *values, ScanChoice *choice) {
@@ -43,7 +53,8 @@ static void add_up(const ScanValues *values, ScanChoice *choice) {
     const ScanValue *value = &values->list.data[i];
     if (choice->fate[i] == SCAN_STORED) choice->bytes += value->bytes;
     if (choice->fate[i] == SCAN_STORED) choice->seconds += value->store_seconds;
-    if (choice->fate[i] == SCAN_RECOMPUTED) choice->seconds += value->seconds;
+    if (choice->fate[i] == SCAN_RECOMPUTED && is_first_of_whole(values, choice, i))
+      choice->seconds += value->seconds;
   }
 }
 
@@ -61,7 +72,10 @@ ScanChoice scan_choose(const ScanValues *values, double price, const bool *is_ke
     if (value->is_read) network_add_edge(&network, NETWORK_SOURCE, available(i), NETWORK_INFINITY);
     network_add_edge(&network, available(i), computed(i),
                      store_cost(value, price, is_kept && is_kept[i]));
-    network_add_edge(&network, computed(i), NETWORK_SINK, compute_cost(value));
+    bool is_with_other = value->whole != NO_ID && value->whole != i;
+    network_add_edge(&network, computed(i), NETWORK_SINK, compute_cost(value, is_with_other));
+    if (is_with_other)
+      network_add_edge(&network, computed(i), computed(value->whole), NETWORK_INFINITY);
     for (uint32_t k = 0; k < value->operands.len; k++) {
       if (value->operands.data[k] == NO_ID) continue;
       network_add_edge(&network, computed(i), available(value->operands.data[k]), NETWORK_INFINITY);

@@ -6,8 +6,9 @@
  * For each value v there are two nodes: "v is available in the reading loop", "v is computed
  * there". Storing v costs price * bytes: an edge from the first to the second, cut if v is
  * available but not computed. Computing v costs its seconds, an edge to the sink, and needs its
- * operands to be available: edges of infinite capacity. To write a stack takes time, too, so that
- * even without a price some values are better computed again. */
+ * operands to be available: edges of infinite capacity. Values of a fusion that stays whole are
+ * computed by one clone, so that an edge leads from each of them to the first one. To write a stack
+ * takes time, too, so that even without a price some values are better computed again. */
 #ifndef REMAT_HLO_REMAT_SCAN_CHOICE_H
 #define REMAT_HLO_REMAT_SCAN_CHOICE_H
 

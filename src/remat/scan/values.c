@@ -384,6 +384,17 @@ static void judge_value(const Finder *finder, ScanValue *value) {
   value->seconds = is_free ? 0 : seconds_of(finder, value->inst);
 }
 
+/* A clone of a fusion that stays whole has all of its values. */
+static void find_whole(ScanValues *values, uint32_t index) {
+  ScanValue *value = &values->list.data[index];
+  uint32_t first = 0;
+  value->whole = NO_ID;
+  if (!value->stays_whole) return;
+  while (values->list.data[first].inst != value->inst || !values->list.data[first].stays_whole)
+    first++;
+  value->whole = first;
+}
+
 /* ---- the graph ---- */
 
 /* Whether the reading loops have a counter from which the iteration follows. */
@@ -430,8 +441,10 @@ ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Are
   }
   while (finder.work.len)
     find_operands(&finder, finder.work.data[--finder.work.len]);
-  for (uint32_t i = 0; i < values.list.len; i++)
+  for (uint32_t i = 0; i < values.list.len; i++) {
     judge_value(&finder, &values.list.data[i]);
+    find_whole(&values, i);
+  }
   values.may_run_again = values.list.len > 0 && may_run_again(&finder);
   arena_free(arena);
   return values;

@@ -32,8 +32,10 @@ typedef struct ScanValue {
   uint32_t stack;      /* in Stacks: that stores it now; NO_ID = none */
   bool is_inseparable; /* a part of a fusion that rounds otherwise without the rest of it */
   bool stays_whole;    /* such a fusion is cloned with all its results (remat/scan/whole.h) */
-  bool is_read;        /* a reading loop reads the stack slice by slice */
-  bool must_store;     /* it is stored anyway, because something reads the stack as a whole */
+  uint32_t whole;  /* of one that stays whole: the first value of the same fusion, with which it is
+                      computed; NO_ID = it is computed alone */
+  bool is_read;    /* a reading loop reads the stack slice by slice */
+  bool must_store; /* it is stored anyway, because something reads the stack as a whole */
   bool may_store;
   KeepReason verdict;   /* why it must not be computed again; KEEP_NONE = it may */
   int64_t bytes;        /* of a stack of it */

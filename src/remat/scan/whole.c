@@ -1,6 +1,5 @@
 #include "remat/scan/whole.h"
 
-#include "analysis/flow/rounding.h"
 #include "analysis/loop/stack_view.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/narrow.h"
@@ -263,7 +262,7 @@ void whole_shrink_stack(Maker *maker, const Stack *stack, const bool *is_unread)
   const Loop *loop = &maker->loops->list[stack->loop];
   InstId fusion = stack->writes.data[0].inst;
   if (stack->writes.len != 1 || inst_get(module, fusion)->opcode != OPCODE_FUSION ||
-      !fusion_bundles_results(module, fusion) || rounding_is_settled(module, fusion, maker->arena))
+      !fusion_bundles_results(module, fusion))
     return;
   WholeResults results = {0};
   if (!whole_results(maker->stacks, stack->loop, fusion, &results, maker->arena)) return;

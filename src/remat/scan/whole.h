@@ -41,7 +41,7 @@ uint32_t whole_write_dim(const Stacks *stacks, const WholeResult *result);
 InstId whole_value(Maker *maker, uint32_t writer, const Loop *reader, const int64_t *iterations,
                    InstId fusion, InstId inner, ShapeId shape, InstId *operands, uint32_t position);
 
-/* If the fusion that writes a stack must stay whole, gives the writing loop an array with room for
+/* If a fusion with several results writes a stack, gives the writing loop an array with room for
  * a few slices instead of the stack, which nothing reads any more. `is_unread`, by stack, has all
  * of these. A fusion that is not needed either is removed later, like one that need not stay whole.
  */
