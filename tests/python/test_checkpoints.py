@@ -250,13 +250,28 @@ class Cuts(CheckpointTest):
             self.assertEqual(weight(network.cut(0, count - 1)), least, f"seed {seed}")
 
 
-def wide_step(count=6, width=64, batch=512, mark_of=live.checkpoint):
-    """A step with much to save, and its shapes."""
-    @mark_of
+# XLA:CPU of JAX 0.10 merges what jax.checkpoint computes again with what it was, except in loops.
+IS_MERGED = jax.__version_info__ < (0, 11)
+
+
+def wide_loss(power=2):
+    """A function with much to save."""
+    def layer(x, w):
+        return jnp.tanh(x @ w) * jnp.exp(-x * x), None
+
     def loss(ws, x):
-        for w in ws:
-            x = jnp.tanh(x @ w) * jnp.exp(-x * x)
-        return (x**2).mean()
+        if IS_MERGED:
+            x, _ = jax.lax.scan(layer, x, jnp.stack(ws))
+        else:
+            for w in ws:
+                x, _ = layer(x, w)
+        return (x**power).mean()
+    return loss
+
+
+def wide_step(count=6, width=64, batch=512, mark_of=live.checkpoint):
+    """A step, and its shapes."""
+    loss = mark_of(wide_loss())
 
     def step(ws, x):
         value, gradients = jax.value_and_grad(loss)(ws, x)
@@ -301,7 +316,9 @@ class Plans(CheckpointTest):
         read = live.load_plan(path)
         self.assertEqual((read, hash(read), read.to_json()), (self.plan, hash(self.plan), self.plan.to_json()))
         data = json.loads(path.read_text())
-        segments = [one for one in data["functions"][0]["checkpoints"]["segments"] if one["is_checkpoint"]]
+        blocks = [data["functions"][0]["checkpoints"]]
+        blocks += blocks[0]["scans"].values()
+        segments = [one for block in blocks for one in block["segments"] if one["is_checkpoint"]]
         self.assertTrue(any(value["source"].startswith("test_checkpoints.py:") for one in segments
                             for value in one["saved"] + one["passed_on"]))
         self.assertTrue(any(source.startswith("test_checkpoints.py:") for one in segments
@@ -315,19 +332,14 @@ class Plans(CheckpointTest):
 
     def test_another_program(self):
         other, shapes = wide_step(batch=256)
-        with self.assertRaisesRegex(live.PlanError, "the plan is for another 'wide_step.<locals>.loss'"), self.plan:
+        with self.assertRaisesRegex(live.PlanError, "the plan is for another 'wide_loss.<locals>.loss'"), self.plan:
             other.lower(*shapes)
 
     def test_which_equation_differs(self):
-        @live.checkpoint
-        def loss(ws, x):
-            for w in ws:
-                x = jnp.tanh(x @ w) * jnp.exp(-x * x)
-            return (x**3).mean()
-        loss_of = live.checkpoint(loss.__wrapped__, name=self.plan.functions[0].name)
+        loss = live.checkpoint(wide_loss(3))
         with self.assertRaisesRegex(live.PlanError, r"test_checkpoints.py:\d+ \(loss\) is now `.* = integer_pow .*y=3`, "
                                                     r"the plan has `.*`"), self.plan:
-            jax.make_jaxpr(jax.grad(loss_of))(*self.shapes)
+            jax.make_jaxpr(jax.grad(loss))(*self.shapes)
 
     def test_a_function_that_the_plan_does_not_have(self):
         with self.assertRaisesRegex(live.PlanError, "the plan has no function 'other', which is marked in .*; it has wide"):
@@ -570,7 +582,7 @@ class Fitting(CheckpointTest):
         written, _ = self.run_python(*command, "--mem-limit=1GiB", "--html=fit.html")
         self.assertIn("fits", written)
         self.assertIn("<svg", (self.dir / "fit.html").read_text())
-        written, _ = self.run_python(*command, "--mem-limit=1MiB", "--json=-", code=1)
+        written, _ = self.run_python(*command, "--mem-limit=512KiB", "--json=-", code=1)
         self.assertFalse(json.loads(written)["is_fitting"])
         written, _ = self.run_python(*command, "--mem-limit=4MiB", "--grow=512")
         self.assertIn("largest n that fits", written)

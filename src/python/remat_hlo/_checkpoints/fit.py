@@ -124,6 +124,7 @@ def fit(step, *arguments, device=None, mem_limit=None, args_of=None, n=1, max_co
     _look_inside(made)
     if max_compilations > 1:
         _try_plan(made, step, arguments, named, max_compilations)
+    made.curve = _without_worse(made.curve)
     if args_of is not None and offered is not None:
         made.sizes = _grow(step, args_of, n, named, target, offered, measured)
     return made
@@ -174,7 +175,6 @@ def _try_plan(made, step, arguments, named, max_compilations):
         if one["total_bytes"] is not None and not one["error"]:
             added = one["seconds"] / before - 1 if before and one["seconds"] else None
             made.curve.append(Point("plan", one["total_bytes"], added))
-    made.curve = _without_worse(made.curve)
     if made.is_fitting is False:
         made.plan = plan
 
