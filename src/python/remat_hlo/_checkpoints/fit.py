@@ -39,7 +39,7 @@ class Fit:
     """What `remat_hlo.jax.fit` returns. `offered_bytes` is what the device offers to a program, or the limit that was
     asked about; None where neither is known, and then nothing says whether it fits. `peak` has bytes by line of the
     program at the peak, `curve` what less memory costs, `plan` a Plan that fits where the program does not, `advice`
-    texts."""
+    what Module.advise says of it."""
     name: str
     target: Target
     offered_bytes: typing.Optional[int]
@@ -48,7 +48,7 @@ class Fit:
     curve: list
     plan: typing.Optional[Plan]
     sizes: list
-    advice: list
+    advice: typing.Optional[dict]
 
     @property
     def total_bytes(self):
@@ -93,7 +93,7 @@ class Fit:
                 "curve": [dataclasses.asdict(point) for point in self.curve],
                 "plan": None if self.plan is None else {"is_met": self.plan.is_met, "after": self.plan.after},
                 "sizes": [dataclasses.asdict(size) for size in self.sizes], "largest": self.largest,
-                "advice": [str(one) for one in self.advice]}
+                "advice": self.advice}
 
     def __str__(self):
         from .fit_text import text_of
@@ -120,7 +120,7 @@ def fit(step, *arguments, device=None, mem_limit=None, args_of=None, n=1, max_co
     if args_of is not None:
         arguments = tuple(args_of(n))
     measured = compiling.measure(step, arguments, named, target)
-    made = Fit(getattr(step, "__name__", "step"), target, offered, measured, [], [], None, [], [])
+    made = Fit(getattr(step, "__name__", "step"), target, offered, measured, [], [], None, [], None)
     _look_inside(made)
     if max_compilations > 1:
         _try_plan(made, step, arguments, named, max_compilations)
@@ -144,8 +144,8 @@ def _look_inside(made):
     for budget in HOOK_BUDGETS:
         try:
             result = module.remat(budget, effort=HOOK_EFFORT)
-        except (lib.Error, ValueError):
-            return
+        except (lib.Error, ValueError):  # nothing can be rewritten here
+            break
         if result.memory_after.temp_bytes < before.temp_bytes:
             made.curve.append(Point("hook", given + result.memory_after.temp_bytes, result.added_time))
     made.advice = _advice(module, made.offered_bytes)
@@ -158,9 +158,12 @@ def _by_line(sums):
 
 
 def _advice(module, limit):
-    """What remat_hlo.advise says, where this library has it."""
-    advise = getattr(module, "advise", None)
-    return [] if advise is None else list(advise(limit) if limit is not None else advise())
+    """What to change in the program, as Module.advise has it; None where it has nothing to say."""
+    try:
+        found = module.advise(limit)
+    except (lib.Error, ValueError):
+        return None
+    return found if found["remedies"] else None
 
 
 def _try_plan(made, step, arguments, named, max_compilations):

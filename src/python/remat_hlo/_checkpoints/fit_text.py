@@ -23,7 +23,7 @@ def text_of(fit):
     if fit.sizes:
         lines += ["", _growth(fit), _indented(_show.table_text(("n", "in all", ""), _size_rows(fit)))]
     if fit.advice:
-        lines += ["", "what to change:", *(f"  {one}" for one in fit.advice)]
+        lines += ["", "what to change in the program:", _indented(fit.advice["summary"])]
     return "\n".join(lines)
 
 
@@ -37,7 +37,7 @@ def html_of(fit):
         if rows:
             parts.append(f"<p>{html.escape(title)}</p>" + _show.table_html(head, rows))
     if fit.advice:
-        parts.append("<ul>" + "".join(f"<li>{html.escape(str(one))}</li>" for one in fit.advice) + "</ul>")
+        parts.append(f"<p>what to change in the program</p><pre>{html.escape(fit.advice['summary'])}</pre>")
     return "".join(parts)
 
 
