@@ -369,6 +369,8 @@ class Plans(CheckpointTest):
     def test_wrong_words(self):
         with self.assertRaisesRegex(ValueError, "there is no device 'v99' to compile for: cpu, v5e"):
             live.plan(self.step, *self.shapes, mem_limit="50%", device="v99")
+        with self.assertRaisesRegex(ValueError, "nothing says what cpu offers"):
+            live.plan(self.step, *self.shapes, mem_limit="auto", device="cpu")
         with self.assertRaisesRegex(ValueError, "the budget of a plan is"):
             live.plan(self.step, *self.shapes, mem_limit="r50%", device="cpu")
 
@@ -525,6 +527,7 @@ class Fitting(CheckpointTest):
         self.assertTrue(any("test_checkpoints.py" in source for source, _ in answer.peak), answer.peak)
         self.assertTrue(any(point.way == "hook" for point in answer.curve))
         self.assertIn("fits", str(answer))
+        self.assertEqual(answer.advice["limit_bytes"], 1 << 30)
         self.assertIn("<svg", answer._repr_html_())
         json.dumps(answer.to_dict())
 
@@ -586,6 +589,13 @@ class Fitting(CheckpointTest):
         self.assertFalse(json.loads(written)["is_fitting"])
         written, _ = self.run_python(*command, "--mem-limit=4MiB", "--grow=512")
         self.assertIn("largest n that fits", written)
+
+    def test_arguments_that_are_no_arrays(self):
+        """A step that nobody has jitted: what is no array is a constant, in results, too."""
+        def step(ws, x, activation, *, scale):
+            return {"loss": (activation(x @ ws[0]) * scale).sum(), "name": "step"}
+        answer = live.fit(step, [array(8, 8)], array(4, 8), jnp.tanh, scale=2.0, device="cpu", max_compilations=1)
+        self.assertEqual((answer.name, answer.measured.argument_bytes), ("step", 8 * 8 * 4 + 4 * 8 * 4))
 
     def test_wrong_command(self):
         self.write("program.py", FITTING)

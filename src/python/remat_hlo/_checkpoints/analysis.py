@@ -4,6 +4,8 @@ and what equations cost."""
 import dataclasses
 import typing
 
+import jax
+
 from . import costs, cut, shards
 from .rules import Needs, Rules, is_float
 
@@ -105,7 +107,7 @@ def cut_range(made, begin, end, least_cost, free=()):
         inputs = [nodes[one][1] for one in equation.variables() if one in nodes]
         for output in equation.outputs:
             pair = nodes[output] = network.add_node(), network.add_node()
-            network.add_edge(*pair, 0 if output in free else made.bytes[output])
+            network.add_edge(*pair, _capacity(made, output, free))
             _join(network, pair[0], source if is_kept else None, inputs)
             if output in made.needed:
                 network.add_edge(pair[1], sink, cut.INFINITE)
@@ -117,6 +119,13 @@ def cut_range(made, begin, end, least_cost, free=()):
     side = network.cut(source, sink)
     return (sorted(value for value, (i, o) in nodes.items() if side[i] and not side[o]),
             sorted(index for index, (i, o) in hidden.items() if side[i] and not side[o]))
+
+
+def _capacity(made, value, free):
+    """What it costs to save a value. A random key is none to save: a name would have to know its type."""
+    if jax.dtypes.issubdtype(made.program.avals[value].dtype, jax.dtypes.extended):
+        return cut.INFINITE
+    return 0 if value in free else made.bytes[value]
 
 
 def _join(network, node, source, inputs):

@@ -1,6 +1,9 @@
 """Evaluates a Program by a Block: segments under jax.checkpoint, which saves what is named in them."""
 
+import dataclasses
+
 import jax
+import numpy as np
 from jax._src import linear_util
 from jax._src.ad_checkpoint import name_p
 from jax._src.source_info_util import current_name_stack, user_context
@@ -13,20 +16,37 @@ from .rules import is_float
 PREFIX = "remat_hlo"
 
 
-def evaluate(program, block, inputs, *, prevent_cse=True, path=()):
-    """The program's outputs as a list. `path` says in which scans it is, and makes names unique."""
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where a program is evaluated. `path` says in which scans, and makes names unique; `rules` knows what derivatives
+    need."""
+    prevent_cse: bool
+    rules: rules.Rules
+    path: tuple = ()
+
+    def within(self, index):
+        """In the body of the scan that is this equation. The loop keeps the passes apart, so that nothing else has to
+        keep the compiler from merging them."""
+        return Place(False, self.rules, (*self.path, index))
+
+    def name(self, what):
+        return ":".join(map(str, (PREFIX, *self.path, what)))
+
+
+def evaluate(program, block, inputs, place):
+    """The program's outputs as a list."""
     values = dict(enumerate([*inputs, *program.constants]))
     last = program.last_uses()
     for segment in block.segments:
-        _run_segment(program, block, segment, values, last, prevent_cse, path)
+        _run_segment(program, block, segment, values, last, place)
     return [values[one] if isinstance(one, int) else one.val for one in program.outputs]
 
 
-def _run_segment(program, block, segment, values, last, prevent_cse, path):
+def _run_segment(program, block, segment, values, last, place):
     """Adds what the segment makes to `values`."""
     equations = program.equations[segment.begin:segment.end]
     if not segment.is_wrapped:
-        _run(program, block, segment, values, path)
+        _run(program, block, segment, values, place)
         return
     made = {output for equation in equations for output in equation.outputs}
     taken = sorted({one for equation in equations for one in equation.variables()} - made)
@@ -34,49 +54,44 @@ def _run_segment(program, block, segment, values, last, prevent_cse, path):
 
     def call(*arguments):
         inner = dict(zip(taken, arguments))
-        _run(program, block, segment, inner, path)
+        _run(program, block, segment, inner, place)
         return [inner[one] for one in given]
-    names = [_name(path, value) for value in segment.saved] + [_name(path, f"r{index}") for index in segment.hidden]
+    names = [place.name(value) for value in segment.saved] + [place.name(f"r{index}") for index in segment.hidden]
     policy = jax.checkpoint_policies.save_only_these_names(*names)
-    results = jax.checkpoint(call, policy=policy, prevent_cse=prevent_cse)(*(values[one] for one in taken))
+    results = jax.checkpoint(call, policy=policy, prevent_cse=place.prevent_cse)(*(values[one] for one in taken))
     values.update(zip(given, results))
 
 
-def _name(path, what):
-    return ":".join(map(str, (PREFIX, *path, what)))
-
-
-def _run(program, block, segment, values, path):
+def _run(program, block, segment, values, place):
     saved = set(segment.saved) if segment.is_wrapped else set()
     for index in range(segment.begin, segment.end):
         equation = program.equations[index]
         inputs = [values[one] if isinstance(one, int) else one.val for one in equation.inputs]
-        names = {place: _name(path, output) for place, output in enumerate(equation.outputs) if output in saved}
-        hidden = _name(path, f"r{index}") if segment.is_wrapped and index in segment.hidden else None
+        names = {number: place.name(output) for number, output in enumerate(equation.outputs) if output in saved}
+        hidden = place.name(f"r{index}") if segment.is_wrapped and index in segment.hidden else None
         scope = current_name_stack() + equation.scope
         with user_context(equation.source.traceback, name_stack=scope), equation.context.manager:
-            results = _results(equation, block.bodies.get(index), inputs, names, hidden, (*path, index))
+            results = _results(equation, block.bodies.get(index), inputs, names, hidden, place.within(index))
         values.update(zip(equation.outputs, results))
 
 
-def _results(equation, body, inputs, names, hidden, path):
+def _results(equation, body, inputs, names, hidden, within):
     if body is not None:
-        results = _scan(equation, body, inputs, path)
+        results = _scan(equation, body, inputs, within)
     elif hidden is not None:
         results = _with_named_residuals(equation, inputs, hidden)
-    elif names and _uses_outputs(equation, inputs):
+    elif names and _uses_outputs(equation, inputs, within.rules):
         return _with_named_outputs(equation, inputs, names)
     else:
         results = rules.bind(equation, inputs)
-    return [name_p.bind(result, name=names[place]) if place in names else result
-            for place, result in enumerate(results)]
+    return [name_p.bind(result, name=names[number]) if number in names else result
+            for number, result in enumerate(results)]
 
 
-def _scan(equation, body, inputs, path):
-    """The scan with its body evaluated by a Block. The loop separates the passes, so that nothing else has to keep
-    the compiler from merging them."""
+def _scan(equation, body, inputs, within):
+    """The scan with its body evaluated by a Block."""
     def call(*arguments):
-        outputs = evaluate(equation.body, body, arguments, prevent_cse=False, path=path)
+        outputs = evaluate(equation.body, body, arguments, within)
         return [_as_typed(output, _aval_of(equation.body, one))
                 for output, one in zip(outputs, equation.body.outputs)]
     structs = [as_struct(aval) for aval in equation.body.avals[:equation.body.num_inputs]]
@@ -115,11 +130,11 @@ def _with_named_residuals(equation, inputs, name):
 
 # ---- rules that use their own results ----
 
-def _uses_outputs(equation, inputs):
+def _uses_outputs(equation, inputs, known):
     """Whether a derivative needs the equation's results, rather than its inputs alone."""
     avals = [jax.typeof(value) for value in inputs]
     active = [isinstance(one, int) and is_float(aval) for one, aval in zip(equation.inputs, avals)]
-    return bool(rules.Rules().needs(equation, avals, active).outputs)
+    return bool(known.needs(equation, avals, active).outputs)
 
 
 def _with_named_outputs(equation, inputs, names):
@@ -165,7 +180,6 @@ def _derive(compute, names, primals, tangents, moving):
 
 
 def _no_tangent(shape):
-    import numpy as np
     return np.zeros(shape.shape, jax.dtypes.float0)
 
 

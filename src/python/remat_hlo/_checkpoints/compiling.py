@@ -25,18 +25,34 @@ CUSTOM_CALLS = ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "tpu
                 "__gpu$xla.gpu.triton", "ResizeNearest", "ApproxTopK", "TopK")
 
 
-def jitted(step):
-    """What jax.jit returns for a step; as it is, with its shardings and donations, if it is such a thing already."""
-    return step if hasattr(step, "lower") and hasattr(step, "trace") else jax.jit(step)
+def prepare(step, arguments, named):
+    """(what jax.jit returns for a step, positional and named arguments). A step that jax.jit has made stays as it is,
+    with its shardings and donations. Of another one, arguments and results that are no arrays are constants."""
+    if hasattr(step, "lower") and hasattr(step, "trace"):
+        return step, arguments, named
+    leaves, tree = jax.tree.flatten((arguments, named))
+    places = [place for place, leaf in enumerate(leaves) if _is_shaped(leaf)]
+
+    def call(*arrays):
+        inner = list(leaves)
+        for place, array in zip(places, arrays):
+            inner[place] = array
+        given, given_named = jax.tree.unflatten(tree, inner)
+        return [one for one in jax.tree.leaves(step(*given, **given_named)) if _is_shaped(one)]
+    return jax.jit(call), tuple(leaves[place] for place in places), {}
+
+
+def _is_shaped(leaf):
+    return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
 
 
 def measure(step, arguments, named, target, chooser=None, *, is_whole=False):
-    """The Measured of a step, traced with what the chooser says. With `is_whole` code is generated for TPU, too, which
+    """The Measured of a step that was prepared, traced with what the chooser says. With `is_whole` code is generated for TPU, too, which
     takes longer, and has XLA's estimate of the cycles."""
     with mark.active(chooser):
         if target.is_absent:
             return _in_process_of_its_own(step, arguments, named, target, is_whole)
-        lowered = jitted(step).lower(*arguments, **named)
+        lowered = step.lower(*arguments, **named)
     try:
         compiled = lowered.compile()
     except Exception as error:  # the compiler's words are the result
@@ -86,7 +102,6 @@ def _export(step, arguments, named, target, folder):
     that it is written as one of lists. It is read by the same versions of Python and JAX; Exported.serialize() would
     ask for another package."""
     from jax import export
-    step = jitted(step)
     infos = jax.tree.leaves(step.trace(*arguments, **named).args_info)
     checks = [export.DisabledSafetyCheck.custom_call(name) for name in CUSTOM_CALLS]
     made = export.export(step, platforms=[target.platform], disabled_checks=checks)(*arguments, **named)

@@ -12,7 +12,8 @@ OPERATIONS = {"exp": 8, "exp2": 8, "expm1": 8, "log": 8, "log1p": 8, "tanh": 10,
               "rng_bit_generator": 10, "random_gamma": 100}
 # They say only where values are, or are read through their readers.
 FREE = frozenset(("reshape", "broadcast_in_dim", "squeeze", "expand_dims", "bitcast_convert_type", "iota", "copy",
-                  "stop_gradient", "sharding_constraint", "random_wrap", "random_unwrap", "pvary", "empty"))
+                  "stop_gradient", "sharding_constraint", "random_wrap", "random_unwrap", "random_split",
+                  "random_fold_in", "random_seed", "random_clone", "pvary", "empty"))
 # They read all of their inputs, which no reader of the result does for them.
 PASSES = {"reduce_sum": 1, "reduce_max": 1, "reduce_min": 1, "reduce_prod": 1, "reduce_and": 1, "reduce_or": 1,
           "argmax": 1, "argmin": 1, "cumsum": 3, "cumprod": 3, "cummax": 3, "cummin": 3, "cumlogsumexp": 4, "sort": 16,

@@ -15,6 +15,7 @@ from .measured import Measured, needed_bytes
 from .targets import find_target
 
 MOST_COMPILATIONS = 12
+HEADROOM_PERCENT = 5  # of what a device offers, that auto leaves
 
 
 class Recorder:
@@ -51,16 +52,18 @@ class Candidate:
 
 
 def plan(step, *arguments, mem_limit, device=None, max_compilations=MOST_COMPILATIONS, **named):
-    """A Plan for a step under a budget: 14GiB, 60% of what it takes as it is, or min. The step is a function, or what
+    """A Plan for a step under a budget: 14GiB, 60% of what it takes as it is, min, or auto, which is what the device
+    offers less 5 %. The step is a function, or what
     jax.jit has made of one, with its shardings and donations; arguments are arrays or shapes. What is differentiated
     has to be marked with remat_hlo.jax.checkpoint. `device` is as v5e:2x2, h100 or cpu, which need not be there, or
     None for this process's. The budget counts arguments, outputs and temporaries of one device.
 
     The plan says in `is_met` whether the budget is met. Raises PlanError where no function is marked."""
-    target, budget = find_target(device), parse_budget(mem_limit)
+    target = find_target(device)
+    budget = parse_budget(_offered(target) if mem_limit == "auto" else mem_limit)
     if budget.kind == "reducible":
         raise ValueError("the budget of a plan is a size, a share such as 60%, or min")
-    search = Search(step, arguments, named, target, max_compilations)
+    search = Search(*compiling.prepare(step, arguments, named), target, max_compilations)
     if not search.recorder.found:
         raise PlanError("no function of the program is marked: wrap the one that is differentiated in "
                         "remat_hlo.jax.checkpoint")
@@ -68,17 +71,23 @@ def plan(step, *arguments, mem_limit, device=None, max_compilations=MOST_COMPILA
     return search.run(limit)
 
 
+def _offered(target):
+    if not target.memory_bytes:
+        raise ValueError(f"nothing says what {target.name} offers: name the budget in bytes")
+    return target.memory_bytes * (100 - HEADROOM_PERCENT) // 100
+
+
 class Search:
     """The candidates of one program, and what was measured of them."""
 
     def __init__(self, step, arguments, named, target, max_compilations, plain=None):
-        """`plain` is what was measured of the program as it is, if that is known."""
+        """The step is a prepared one. `plain` is what was measured of it as it is, if that is known."""
         self.call = step, arguments, named, target
         self.most = max(1, max_compilations)
         self.tried = []   # (Candidate, Measured)
         self.recorder = Recorder()
         with mark.active(self.recorder):
-            compiling.jitted(step).trace(*arguments, **named)
+            step.trace(*arguments, **named)
         if plain is None:
             plain = compiling.measure(step, arguments, named, target)
         self.tried.append((Candidate(None, {}, None), plain))

@@ -2,9 +2,12 @@
 for the jaxpr that it was made for, and names the equation that differs in any other."""
 
 import dataclasses
+import functools
 import hashlib
+import html
 import json
 import os
+import threading
 import typing
 
 from .. import _show
@@ -128,12 +131,17 @@ class Plan:
         write_file(path, self.to_json())
 
     def __enter__(self):
-        self.__dict__.setdefault("_entered", []).append(mark.active(self))
-        self._entered[-1].__enter__()
+        entered = self._of_thread.__dict__.setdefault("entered", [])
+        entered.append(mark.active(self))
+        entered[-1].__enter__()
         return self
 
     def __exit__(self, *raised):
-        self._entered.pop().__exit__(*raised)
+        self._of_thread.entered.pop().__exit__(*raised)
+
+    @functools.cached_property
+    def _of_thread(self):
+        return threading.local()
 
     def choose(self, marked, program):
         """The Block of a marked function. Raises PlanError where the plan has none for it."""
@@ -148,13 +156,11 @@ class Plan:
             raise PlanError(f"the plan has no function '{marked.name}', which is marked in {marked.source}; it has {known}")
         raise PlanError(_difference(marked, named[0], head, lines, list(_sources(program))))
 
-    @property
+    @functools.cached_property
     def key(self):
         """What makes plans equal: the same checkpoints in the same functions."""
-        if "_key" not in self.__dict__:
-            text = json.dumps([(one.digest, one.shown) for one in self.functions], sort_keys=True)
-            self.__dict__["_key"] = hashlib.sha256(text.encode()).hexdigest()
-        return self.__dict__["_key"]
+        text = json.dumps([(one.digest, one.shown) for one in self.functions], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def __eq__(self, other):
         return isinstance(other, Plan) and self.key == other.key
@@ -169,7 +175,6 @@ class Plan:
         return f"<Plan for {self.device}: {_change(self)}>"
 
     def _repr_html_(self):
-        import html
         lines = _text(self)
         return f"<p>{html.escape(lines[0])}</p>" + _show.table_html(
             ("saved", "bytes", "source"), _saved_rows(self))

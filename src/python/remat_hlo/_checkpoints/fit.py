@@ -8,7 +8,7 @@ from .. import _library as lib
 from .._module import load as load_module
 from .._sizes import parse_size
 from . import compiling, driver
-from .file import Plan, PlanError
+from .file import Plan
 from .measured import Measured, needed_bytes
 from .targets import Target, find_target
 
@@ -119,11 +119,13 @@ def fit(step, *arguments, device=None, mem_limit=None, args_of=None, n=1, max_co
     offered = target.memory_bytes if mem_limit is None else parse_size(mem_limit)
     if args_of is not None:
         arguments = tuple(args_of(n))
-    measured = compiling.measure(step, arguments, named, target)
-    made = Fit(getattr(step, "__name__", "step"), target, offered, measured, [], [], None, [], None)
+    name = getattr(step, "__name__", "step")
+    prepared = compiling.prepare(step, arguments, named)
+    measured = compiling.measure(*prepared, target)
+    made = Fit(name, target, offered, measured, [], [], None, [], None)
     _look_inside(made)
     if max_compilations > 1:
-        _try_plan(made, step, arguments, named, max_compilations)
+        _try_plan(made, prepared, max_compilations)
     made.curve = _without_worse(made.curve)
     if args_of is not None and offered is not None:
         made.sizes = _grow(step, args_of, n, named, target, offered, measured)
@@ -166,9 +168,9 @@ def _advice(module, limit):
     return found if found["remedies"] else None
 
 
-def _try_plan(made, step, arguments, named, max_compilations):
+def _try_plan(made, prepared, max_compilations):
     """Adds what plans make of a program with marks."""
-    search = driver.Search(step, arguments, named, made.target, max_compilations, made.measured)
+    search = driver.Search(*prepared, made.target, max_compilations, made.measured)
     if not search.recorder.found:
         return
     limit = made.offered_bytes if made.is_fitting is False and made.offered_bytes else 0
@@ -208,7 +210,7 @@ def _grow(step, args_of, n, named, target, offered, first):
         guess = _next_size(n, {size: total(size) for size in tried}, {size: is_fitting(size) for size in tried}, offered)
         if guess is None:
             break
-        tried[guess] = compiling.measure(step, tuple(args_of(guess)), named, target)
+        tried[guess] = compiling.measure(*compiling.prepare(step, tuple(args_of(guess)), named), target)
     return [Size(size, total(size), is_fitting(size)) for size in sorted(tried)]
 
 

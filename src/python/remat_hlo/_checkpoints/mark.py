@@ -10,6 +10,7 @@ import numpy as np
 
 from . import binding
 from .equations import flatten
+from .rules import Rules
 
 # None; or something with choose(mark, program), which returns a Block, or None where the program stays as it is.
 active = jax.make_user_context(default_value=None)
@@ -20,11 +21,11 @@ class Mark:
 
     def __init__(self, function, name):
         self.name = name or getattr(function, "__qualname__", type(function).__name__)
-        code = getattr(inspect_unwrap(function), "__code__", None)
+        code = getattr(_unwrapped(function), "__code__", None)
         self.source = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
 
-def inspect_unwrap(function):
+def _unwrapped(function):
     while hasattr(function, "__wrapped__") or isinstance(function, functools.partial):
         function = function.func if isinstance(function, functools.partial) else function.__wrapped__
     return function
@@ -72,7 +73,7 @@ def _call(chooser, mark, function, given, prevent_cse):
     block = chooser.choose(mark, program)
     if block is None:
         return function(given)
-    results = iter(binding.evaluate(program, block, arrays, prevent_cse=prevent_cse))
+    results = iter(binding.evaluate(program, block, arrays, binding.Place(prevent_cse, Rules())))
     outputs = [one[0] if one is not None else next(results) for one in made["static"]]
     return jax.tree.unflatten(made["tree"], outputs)
 

@@ -61,8 +61,9 @@ class Rules:
             return outputs, [leaf for leaf in jax.tree.leaves(back) if isinstance(leaf, jax.Array)]
 
         try:
-            jaxpr, shapes = jax.make_jaxpr(both, return_shape=True)(*(as_struct(avals[place]) for place in places))
-        except Exception:  # no rule: a program that goes through it cannot be differentiated
+            with equation.context.manager:
+                jaxpr, shapes = jax.make_jaxpr(both, return_shape=True)(*(as_struct(avals[place]) for place in places))
+        except (NotImplementedError, TypeError, ValueError):  # no rule: nobody differentiates through it
             return Needs()
         opened = open_jaxpr(jaxpr)
         count = len(shapes[0])
