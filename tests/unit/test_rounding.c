@@ -295,7 +295,7 @@ END_TEST
 /* The number of what the fusion of a module computes. */
 static ValueNumber function_of(const Fixture *fixture, Numbering *numbering) {
   RoundingTags tags =
-      rounding_tags_make(fixture->module, numbering, fixture->out, fixture->scratch);
+      rounding_tags_make(fixture->module, false, numbering, fixture->out, fixture->scratch);
   InstId fusion = comp_get(fixture->module, fixture->module->entry)->root;
   return tags.number_of[inst_callees(fixture->module, fusion)[0]];
 }
