@@ -72,7 +72,7 @@ static void write_made(Emit *emit, const PlanStep *step) {
   if (id == NO_ID) return;
   const Module *module = emit->module;
   Cost cost = emit->costs.of[id];
-  int64_t bytes = target_device_bytes(module->backend.target, inst_shape(module, id));
+  int64_t bytes = target_bytes(module->backend.target, inst_shape(module, id));
   if (bytes >= 0) write_int(emit, "bytes", bytes);
   write_int(emit, "flops", cost.flops);
   if (cost.transcendentals) {

@@ -1,7 +1,8 @@
 /* What XLA:TPU's memory-space assignment has placed: instructions whose result or operand is in
  * VMEM or another memory apart from the device's. That assignment fills these memories to the last
  * byte, for one order, with copies from and to the device's memory at chosen places. So these
- * instructions keep their order, and none of them is computed again. */
+ * instructions keep their order, and none of them is computed again: each value there is live while
+ * the same others are. Instructions that are not placed may run between them. */
 #ifndef REMAT_HLO_ANALYSIS_FLOW_PLACED_H
 #define REMAT_HLO_ANALYSIS_FLOW_PLACED_H
 

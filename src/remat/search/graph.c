@@ -358,6 +358,7 @@ static void add_waits(Builder *builder, InstId id, NodeId number, SearchNode *no
     builder->last_effect = number;
     if (!(node->flags & NODE_CAN_CLONE)) builder->last_lasting_effect = number;
   }
+  /* XLA:TPU has filled VMEM for the order in which these run. */
   bool is_given = node->flags & NODE_IS_GIVEN;
   if (!is_given && inst_is_placed(module, &builder->context->job->legality->placed, id)) {
     if (builder->last_placed != NO_ID) add_wait(builder, builder->last_placed);
