@@ -281,6 +281,23 @@ InstId maker_write_slice_at(Maker *maker, CompId comp, InstId stack, InstId upda
   return result;
 }
 
+InstId maker_new_slices(Maker *maker, CompId comp, ShapeId shape, InstId update, ShapeId slice,
+                        uint32_t dim, InstId at, uint32_t position) {
+  const Shape *array = shape_get(&maker->module->shapes, shape);
+  uint32_t rank = array->rank;
+  Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
+  InstId zero = kernel_constant(&kernel, (ElementType)array->type, 0);
+  InstId zeros = kernel_op(&kernel, OPCODE_BROADCAST, shape, &zero, 1);
+  InstId part = maker_reshape(&kernel, kernel_operand(&kernel, update), slice);
+  InstId *operands = starts_of(maker, &kernel, 2, rank, dim, kernel_operand(&kernel, at));
+  operands[0] = zeros;
+  operands[1] = part;
+  InstId result = kernel_op(&kernel, OPCODE_DYNAMIC_UPDATE_SLICE, shape, operands, 2 + rank);
+  result = kernel_end(&kernel, result);
+  maker_insert_all(maker, &kernel.made, position);
+  return result;
+}
+
 InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
                         InstId at, ShapeId shape, uint32_t position) {
   uint32_t rank = shape_get(&maker->module->shapes, slice)->rank;
@@ -431,8 +448,8 @@ void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint3
     rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);
     return;
   }
-  if (is_same_loop && must_keep_slice(maker, read)) {
-    slots_narrow_read(maker, read, value, position);
+  if (must_keep_slice(maker, read)) {
+    slots_narrow_read(maker, read, value, position, is_same_loop);
     return;
   }
   CompId comp = inst_callees(module, read->inst)[0];

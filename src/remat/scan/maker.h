@@ -42,6 +42,7 @@ typedef struct NarrowedFusion {
   const Loop *loop;
   InstId inst;
   SlicePlace place;
+  bool is_carried;   /* the loop carries such arrays */
   InstId at;         /* the number of the slice, in the body */
   uint32_t position; /* of the fusion in the body */
 } NarrowedFusion;
@@ -123,6 +124,9 @@ InstId maker_write_slice(Maker *maker, CompId comp, InstId stack, InstId update,
                          uint32_t position);
 InstId maker_write_slice_at(Maker *maker, CompId comp, InstId stack, InstId update, ShapeId slice,
                             uint32_t dim, InstId at, uint32_t position);
+/* The same for a new array of zeros. */
+InstId maker_new_slices(Maker *maker, CompId comp, ShapeId shape, InstId update, ShapeId slice,
+                        uint32_t dim, InstId at, uint32_t position);
 InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
                         InstId at, ShapeId shape, uint32_t position);
 
@@ -146,8 +150,8 @@ InstId maker_without_bitcasts(const Module *module, InstId id);
 InstId maker_slice_number(Maker *maker, const StackRead *read);
 
 /* Gives an instruction of a reading loop the slice, which is there at `position`, instead of the
- * stack. With `is_same_loop`, the loop still runs through the iterations that the read is known
- * for; a fusion that would round otherwise without its slice then keeps it (remat/scan/slots.h). */
+ * stack. A fusion that would round otherwise without its slice keeps it (remat/scan/slots.h). With
+ * `is_same_loop`, the loop still runs through the iterations that the read is known for. */
 void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position,
                         bool is_same_loop);
 

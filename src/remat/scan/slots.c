@@ -123,8 +123,25 @@ static InstId carry(Maker *maker, const Loop *loop, ShapeId shape, uint32_t *ele
   return array;
 }
 
-InstId slots_carry(Maker *maker, const Loop *loop, const Stack *stack, uint32_t *element) {
-  return carry(maker, loop, slots_shape(maker, stack), element);
+InstId slots_begin(Maker *maker, const Loop *loop, const Stack *stack, uint32_t position,
+                   uint32_t *element) {
+  ShapeId shape = slots_shape(maker, stack);
+  *element = NO_ID;
+  return maker->is_lean ? maker_zeros(maker, loop->body, shape, position)
+                        : carry(maker, loop, shape, element);
+}
+
+/* An array of slots of this shape with a slice in it. */
+static InstId with_slice(Maker *maker, const Loop *loop, ShapeId shape, InstId value, ShapeId slice,
+                         uint32_t dim, InstId at, uint32_t position, bool is_carried) {
+  if (num_slots(maker) == 1) return maker_as_shape(maker, value, shape, position);
+  if (!is_carried)
+    return maker_new_slices(maker, loop->body, shape, value, slice, dim, at, position);
+  uint32_t element;
+  InstId array = carry(maker, loop, shape, &element);
+  array = maker_write_slice_at(maker, loop->body, array, value, slice, dim, at, position);
+  rewrite_set_operand(maker->rewrite, loop->body_root, element, array);
+  return array;
 }
 
 void slots_narrow_others(Maker *maker, const NarrowedFusion *narrowed) {
@@ -144,14 +161,11 @@ void slots_narrow_others(Maker *maker, const NarrowedFusion *narrowed) {
                                       maker->arena);
     dce_trim_fusion(maker->rewrite, value, maker->rewrite->image.data[found.slice], maker->arena);
     maker_insert(maker, value, narrowed->position);
-    uint32_t element;
     ShapeId whole = inst_get(module, param)->shape;
-    InstId array = carry(maker, loop,
-                         narrow_shape(module, whole, found.dim, NUM_SLOTS, maker->arena), &element);
-    array = maker_write_slice_at(maker, loop->body, array, value,
-                                 narrow_shape(module, whole, found.dim, 1, maker->arena), found.dim,
-                                 narrowed->at, narrowed->position);
-    rewrite_set_operand(maker->rewrite, loop->body_root, element, array);
+    ShapeId shape = narrow_shape(module, whole, found.dim, NUM_SLOTS, maker->arena);
+    ShapeId slice = narrow_shape(module, whole, found.dim, 1, maker->arena);
+    InstId array = with_slice(maker, loop, shape, value, slice, found.dim, narrowed->at,
+                              narrowed->position, narrowed->is_carried);
     narrow_operand(maker, fusion, i, found.dim, array, NUM_SLOTS);
   }
 }
@@ -175,13 +189,11 @@ static InstId find_array(const Maker *maker, const Loop *loop, const StackRead *
 }
 
 static InstId make_array(Maker *maker, const Loop *loop, const StackRead *read, InstId value,
-                         uint32_t position) {
+                         uint32_t position, bool is_carried) {
   const Stack *stack = &maker->stacks->list.data[read->stack];
-  uint32_t element;
-  InstId array = slots_carry(maker, loop, stack, &element);
-  array = maker_write_slice_at(maker, loop->body, array, value, narrow_slice_shape(maker, stack),
-                               stack->dim, maker_slice_number(maker, read), position);
-  rewrite_set_operand(maker->rewrite, loop->body_root, element, array);
+  InstId array =
+      with_slice(maker, loop, slots_shape(maker, stack), value, narrow_slice_shape(maker, stack),
+                 stack->dim, maker_slice_number(maker, read), position, is_carried);
   *vec_push(maker->arena, &maker->slots) =
       (SlotArray){loop, read->iterations, read->stack, position, array};
   return array;
@@ -199,19 +211,22 @@ StackView slots_cut_of(const Module *module, const Stack *stack, const StackRead
   return views.data[i];
 }
 
-void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32_t position) {
+void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32_t position,
+                       bool is_same_loop) {
   const Module *module = maker->module;
   const Loop *loop = &maker->loops->list[read->loop];
   const Stack *stack = &maker->stacks->list.data[read->stack];
   StackView cut = slots_cut_of(module, stack, read, maker->arena);
+  bool is_carried = is_same_loop && !maker->is_lean;
   *vec_push(maker->arena, &maker->narrowed) =
       (NarrowedFusion){.loop = loop,
                        .inst = read->inst,
                        .place = slots_place_of(module, cut.inst, cut.dim),
+                       .is_carried = is_carried,
                        .at = maker_slice_number(maker, read),
                        .position = position};
   InstId array = find_array(maker, loop, read, position);
-  if (array == NO_ID) array = make_array(maker, loop, read, value, position);
+  if (array == NO_ID) array = make_array(maker, loop, read, value, position, is_carried);
   narrow_to_slots(maker, read, array, num_slots(maker), position);
 }
 

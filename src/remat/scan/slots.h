@@ -36,12 +36,15 @@ StackView slots_cut_of(const Module *module, const Stack *stack, const StackRead
                        Arena *scratch);
 
 /* Gives a fusion of a loop's body an array, which holds the slice `value`, instead of a stack.
- * `position` is the fusion's. */
-void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32_t position);
+ * `position` is the fusion's. With `is_same_loop`, the loop may carry the array, so that only a
+ * slice of it is written; an array that is made anew lives shorter, which lean rewrites prefer. */
+void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32_t position,
+                       bool is_same_loop);
 
-/* An array that a loop carries, for a clone of a fusion that writes slices of `stack`. The element
- * of the loop's state is stored in `element`. */
-InstId slots_carry(Maker *maker, const Loop *loop, const Stack *stack, uint32_t *element);
+/* An array for a clone of a fusion that writes slices of `stack`. The element of the loop's state
+ * that is to hand it on is stored in `element`; NO_ID if the array is made anew. */
+InstId slots_begin(Maker *maker, const Loop *loop, const Stack *stack, uint32_t position,
+                   uint32_t *element);
 
 /* In a fused computation, makes what it sees of the stack as small as the array, from `last`, which
  * it returns, back to the parameter. */

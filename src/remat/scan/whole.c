@@ -144,7 +144,7 @@ static InstId take_result(Maker *maker, const WholeClone *whole, InstId clone, u
   if (result->write == NO_ID) return taken;
   const Stack *stack = &maker->stacks->list.data[result->stack];
   taken = maker_as_shape(maker, taken, slots_shape(maker, stack), position);
-  rewrite_set_operand(maker->rewrite, whole->loop->body_root, element, taken);
+  if (element != NO_ID) rewrite_set_operand(maker->rewrite, whole->loop->body_root, element, taken);
   *vec_push(maker->arena, &maker->slots) =
       (SlotArray){whole->loop, whole->iterations, result->stack, position, taken};
   return taken;
@@ -168,6 +168,7 @@ static void narrow_others_of(Maker *maker, const WholeClone *whole, const WholeR
     NarrowedFusion narrowed = {.loop = whole->loop,
                                .inst = clone,
                                .place = places[i],
+                               .is_carried = !maker->is_lean,
                                .at = slice_number(maker, whole->loop, whole->iterations, result),
                                .position = position};
     slots_narrow_others(maker, &narrowed);
@@ -183,7 +184,7 @@ static void make_clone(Maker *maker, WholeClone *whole, const WholeResults *resu
     const WholeResult *result = &results->data[i];
     if (result->write == NO_ID) continue;
     const Stack *stack = &maker->stacks->list.data[result->stack];
-    InstId array = slots_carry(maker, whole->loop, stack, &elements[i]);
+    InstId array = slots_begin(maker, whole->loop, stack, position, &elements[i]);
     InstId param = id_list(module, comp_get(module, comp)->params)[result->operand];
     ShapeId shape = slots_view_shape(maker, stack, inst_get(module, param)->shape);
     operands[result->operand] = maker_as_shape(maker, array, shape, position);
@@ -229,6 +230,8 @@ InstId whole_value(Maker *maker, uint32_t writer, const Loop *reader, const int6
   const WholeResult *result = &results.data[index];
   if (result->write == NO_ID) return maker_as_shape(maker, known->results[index], shape, position);
   const Stack *stack = &maker->stacks->list.data[result->stack];
+  if (maker->is_tpu) /* the array has one slice */
+    return maker_as_shape(maker, known->results[index], shape, position);
   InstId at = slice_number(maker, reader, iterations, result);
   return maker_read_slice(maker, reader->body, known->results[index],
                           narrow_slice_shape(maker, stack), stack->dim, at, shape, position);

@@ -365,6 +365,8 @@ static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint
   if (!shape_is_array(whole) || !shape_is_array(part)) return NO_ID;
   if (whole->rank != part->rank || count != first + whole->rank) return NO_ID;
   if (whole->has_dynamic || part->has_dynamic) return NO_ID;
+  if (memcmp(whole->dims, part->dims, whole->rank * sizeof *whole->dims) == 0)
+    return is_slice ? args[0] : args[1]; /* starts are clamped to 0 */
   ValueNumber viewed = fold_view(terms, opcode, shape, text, args);
   if (viewed != NO_ID) return viewed;
   ArenaMark mark = arena_mark(terms->scratch);
