@@ -42,7 +42,7 @@ def analyse(program, rates, places=None, sizes=None, rules=None, active=None):
     places = places or [None] * program.num_inputs
     sizes = sizes or {}
     found = shards.propagate(program, places)
-    divisors = shards.spread(program, places, sizes)
+    divisors = shards.spread(found, sizes)
     moves = [is_float(aval) if hasattr(aval, "dtype") else False for aval in program.avals[:program.num_given]]
     if active is not None:
         moves[:len(active)] = [a and b for a, b in zip(active, moves)]

@@ -47,8 +47,8 @@ def _is_shaped(leaf):
 
 
 def measure(step, arguments, named, target, chooser=None, *, is_whole=False):
-    """The Measured of a step that was prepared, traced with what the chooser says. With `is_whole` code is generated for TPU, too, which
-    takes longer, and has XLA's estimate of the cycles."""
+    """The Measured of a step that was prepared, traced with what the chooser says. With `is_whole` code is generated for
+    TPU, too, which takes longer, and has XLA's estimate of the cycles."""
     with mark.active(chooser):
         if target.is_absent:
             return _in_process_of_its_own(step, arguments, named, target, is_whole)
@@ -107,16 +107,19 @@ def _export(step, arguments, named, target, folder):
     made = export.export(step, platforms=[target.platform], disabled_checks=checks)(*arguments, **named)
     if made.nr_devices > target.num_devices:
         raise ValueError(f"the program is for {made.nr_devices} devices, {target.name} has {target.num_devices}")
-    made = dataclasses.replace(made, _get_vjp=None, in_tree=jax.tree.structure(((0,) * len(made.in_avals), {})),
+    made = dataclasses.replace(made, _get_vjp=None,
+                               in_tree=jax.tree.structure(((0,) * len(made.in_avals), {})),
                                out_tree=jax.tree.structure((0,) * len(made.out_avals)))
     (folder / "program").write_bytes(pickle.dumps(made))
-    return {"donated": [place for place, info in enumerate(infos) if info.donated], "num_devices": made.nr_devices, "mesh": _mesh_of(made)}
+    return {"donated": [place for place, info in enumerate(infos) if info.donated],
+            "num_devices": made.nr_devices, "mesh": _mesh_of(made)}
 
 
 def _run(folder, target, is_whole):
     """Runs worker.py. XLA:TPU is stopped when it has assigned the buffers, unless the whole is asked for: code takes
     minutes, and has no part in memory. Returns what the process says at its end."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", "TPU_", "LIBTPU_"))}
+    clean = {name: value for name, value in os.environ.items()
+             if not name.startswith(("JAX_", "XLA_", "TPU_", "LIBTPU_"))}
     path = os.pathsep.join(filter(None, (*sys.path, os.environ.get("PYTHONPATH"))))
     with open(folder / "said", "w", encoding="utf-8") as said:
         process = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).with_name("worker.py")), str(folder)],

@@ -11,7 +11,7 @@ from . import compiling, digest, levels, mark, shards
 from .analysis import analyse
 from .costs import Rates
 from .file import Plan, PlanError, describe
-from .measured import Measured, needed_bytes
+from .measured import needed_bytes
 from .targets import find_target
 
 MOST_COMPILATIONS = 12
@@ -39,7 +39,8 @@ class Trial:
     def choose(self, marked, program):
         key = digest.digest(program)
         if key not in self.blocks:
-            raise PlanError(f"'{marked.name}' ({marked.source}) is traced otherwise each time: {digest.head_line(program)}")
+            raise PlanError(f"'{marked.name}' ({marked.source}) is traced otherwise each time: "
+                            f"{digest.head_line(program)}")
         return self.blocks[key]
 
 

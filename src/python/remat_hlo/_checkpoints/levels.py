@@ -74,12 +74,12 @@ def lay_out(analysis, level, *, is_body=False):
             fixed.add(index)
     borders = divide(analysis, level.most_bytes, fixed)
     is_open = not is_body and _is_small(analysis)
-    frontier = _frontier(program)
+    last = program.last_uses()
     segments, saved_bytes, again_bytes, again_cost = [], 0, 0, 0
     for number, (begin, end) in enumerate(zip(borders, borders[1:])):
         is_last = end == borders[-1] and is_open
         segment, estimate = _segment(analysis, begin, end, begin in fixed or is_last,
-                                     level.cost_at(number / len(borders)), frontier)
+                                     level.cost_at(number / len(borders)), last)
         segments.append(segment)
         again_cost += estimate.again_cost
         again_bytes = max(again_bytes, estimate.again_bytes + estimate.saved_bytes * is_last)
@@ -102,11 +102,6 @@ def _is_small(analysis):
     program = analysis.program
     size = sum(analysis.bytes[one] for one in program.outputs if isinstance(one, int))
     return size * 64 <= sum(analysis.residual_bytes)
-
-
-def _frontier(program):
-    """The last reader of each value that an equation makes."""
-    return program.last_uses()
 
 
 def _segment(analysis, begin, end, is_open, most_cost, last):

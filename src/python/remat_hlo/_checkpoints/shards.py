@@ -19,10 +19,8 @@ def place_of(sharding, ndim):
                  else NOWHERE for entry in entries)
 
 
-def spread(program, places, sizes):
-    """By value, the number of devices that it is spread over. `places` are those of the program's inputs, None where
-    nothing is known; `sizes` those of the mesh's axes."""
-    found = _propagate(program, places)
+def spread(found, sizes):
+    """The number of devices that each value is spread over, by its place. `sizes` are those of the mesh's axes."""
     return [_count(place, sizes) for place in found]
 
 
@@ -34,16 +32,13 @@ def body_places(equation, found):
     return [*places[:first], *(place and place[1:] for place in places[first:])]
 
 
-def propagate(program, places):
-    return _propagate(program, places)
-
-
 def _count(place, sizes):
     axes = set().union(*place) if place else set()
     return math.prod(sizes.get(axis, 1) for axis in axes)
 
 
-def _propagate(program, places):
+def propagate(program, places):
+    """The place of each value, by those of the program's inputs, None where nothing is known."""
     found = [tuple([NOWHERE] * len(getattr(aval, "shape", ()))) for aval in program.avals]
     for value, place in enumerate(places[:program.num_inputs]):
         if place is not None:
@@ -92,7 +87,7 @@ def _place(equation, position, inputs, aval, found, program):
         rest = inputs[-1][1][:-1]
         return (*rest, *nowhere)[:len(aval.shape)]
     if equation.body is not None:
-        inner = _propagate(equation.body, body_places(equation, found))
+        inner = propagate(equation.body, body_places(equation, found))
         output = equation.body.outputs[position]
         place = inner[output] if isinstance(output, int) else nowhere
         return place if len(place) == len(nowhere) else (NOWHERE, *place)
