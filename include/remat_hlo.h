@@ -482,12 +482,16 @@ typedef struct rh_settings {
    * XLA:TPU has (rh_memory.temp_less_bytes), and nothing else. NULL or a name that is not known =
    * the device that has the most. */
   const char *device;
+  /* Measured times of instructions, by their names and that of their module (rh_times_parse). They
+   * are the instructions' seconds, a clone has those of its original, and what was not measured is
+   * modeled, and scaled by what was. Must live as long as the settings are used. NULL = none. */
+  const struct rh_times *times;
 } rh_settings;
 
 #define RH_SETTINGS_INIT                                                                    \
   {                                                                                         \
     sizeof(rh_settings), NULL, RH_COPIES_AUTO, NULL, 0, -1, NULL, 0, sizeof(rh_known_cost), \
-        RH_FRAMES_USER, NULL, NULL                                                          \
+        RH_FRAMES_USER, NULL, NULL, NULL                                                    \
   }
 
 /* Checks whether settings are valid. Returns RH_ERR_USAGE if the target or the packing does not
@@ -961,16 +965,70 @@ typedef struct rh_cost {
   /* The part of `seconds` during which nothing runs because of a copy from or to host memory. In a
    * module that has a schedule, asynchronous copies overlap with other instructions. */
   double stall_seconds;
+  /* The parts of `seconds` that are estimates of XLA:TPU, which the text has, and that were
+   * measured (rh_settings.times) in so many steps; the rest is modeled. */
+  double estimated_seconds, measured_seconds;
+  uint64_t measured_steps;
 } rh_cost;
 
 #define RH_COST_INIT \
-  { sizeof(rh_cost), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(rh_cost), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Size of the buffer that rh_time_source writes to, including the final NUL. */
+#define RH_TIME_SOURCE_CHARS 128
+
+/* Names whose seconds a cost has: `roofline`, `fitted to XLA:TPU's estimates`, `XLA:TPU's
+ * estimates`, `measured, 12 steps`, or one of these with the share of another. `profile` is the one
+ * that the cost was computed with. Threads: any. */
+RH_API void rh_time_source(const rh_cost *cost, const rh_profile *profile,
+                           char text[RH_TIME_SOURCE_CHARS]);
 
 /* Computes the cost of a module. `settings` and `profile` may be NULL. `default_trip_count` is used
  * for loops whose trip count cannot be determined from the text. Threads: any. */
 RH_API rh_status rh_measure_cost(const rh_module *module, const rh_settings *settings,
                                  const rh_profile *profile, int64_t default_trip_count,
                                  rh_cost *cost, rh_diags *diags);
+
+/* ---- measured times ---- */
+
+typedef struct rh_times rh_times;
+
+/* A module in a profile. */
+typedef struct rh_timed_module {
+  rh_text name;
+  uint64_t num_steps;        /* how often it ran; figures of seconds are averages over its runs */
+  uint64_t num_instructions; /* that were measured */
+  double step_seconds;       /* from the first instruction of a run to the end of its last one */
+  double busy_seconds;       /* of these, during which at least one instruction ran */
+  double overlap_seconds; /* sum over the instructions less busy_seconds: what ran beside others */
+} rh_timed_module;
+
+/* Reads a profile of jax.profiler or of XProf: an XSpace (`….xplane.pb`) or the trace of it as JSON
+ * (`….trace.json`, decompressed). `data` is not needed after the call. The caller frees `*times`
+ * with rh_times_free. Returns RH_ERR_INPUT if it is neither, or if no event in it names an
+ * instruction. Threads: any. */
+RH_API rh_status rh_times_parse(const char *data, size_t length, rh_times **times, rh_diags *diags);
+
+/* Frees a profile. `times` may be NULL. Threads: one for each profile. */
+RH_API void rh_times_free(rh_times *times);
+
+/* Lists the modules of a profile, the one that took longest first; they live as long as `times`.
+ * Threads: any. */
+RH_API const rh_timed_module *const *rh_times_modules(const rh_times *times, size_t *count);
+
+/* Finds the HloProto messages in an XSpace. `*hlo` becomes that of the module named `name`, or, if
+ * that is NULL, the largest one: a pointer into `data`, for rh_print_proto. NULL = there is none,
+ * or `data` is no XSpace. Threads: any. */
+RH_API rh_status rh_times_find_hlo(const char *data, size_t length, const char *name,
+                                   const char **hlo, size_t *hlo_length, rh_diags *diags);
+
+/* Makes a profile whose modeled times are multiplied by the ratio of what was measured in
+ * `settings->times` to what is modeled of the same instructions; without measured times, the same
+ * profile. Results are to be computed with it, so that times that were not measured are comparable
+ * with those that were. `*scaled` is to be freed like `profile`. Threads: any. */
+RH_API rh_status rh_profile_scaled(const rh_profile *profile, const rh_module *module,
+                                   const rh_settings *settings, int64_t default_trip_count,
+                                   rh_profile **scaled, rh_diags *diags);
 
 /* ---- where the time goes ---- */
 
@@ -1043,10 +1101,11 @@ typedef struct rh_model_error {
                               or the measured times are all the same */
   double median_error;     /* of |modeled / measured - 1| over all pairs */
   double worst_error;
+  double sum_ratio; /* the sum of the modeled times, divided by that of the measured ones */
 } rh_model_error;
 
 #define RH_MODEL_ERROR_INIT \
-  { sizeof(rh_model_error), 0, 0, 0 }
+  { sizeof(rh_model_error), 0, 0, 0, 0 }
 
 /* Compares `count` pairs of times; all figures are NaN if there are none. Threads: any. */
 RH_API rh_status rh_compare_seconds(const double *modeled, const double *measured, size_t count,
@@ -1076,6 +1135,9 @@ typedef struct rh_calibration {
   const rh_model_error *held_out; /* the error to expect of modules that were not measured; NULL if
                                      there is only one group */
   size_t num_groups;
+  const double *estimated_seconds; /* of rh_calibrate_estimates: the sum of the estimates in each
+                                      module; else NULL */
+  size_t num_instructions;         /* of rh_calibrate_estimates: those that it was fitted to */
 } rh_calibration;
 
 /* Fits a device profile to measured run times of modules: memory bandwidth, the rates of matrix
@@ -1089,6 +1151,19 @@ RH_API rh_status rh_calibrate(const rh_module *const *modules, const double *sec
                               const rh_settings *settings, const rh_profile *profile,
                               const rh_calibrate_options *options, rh_calibration **calibration,
                               rh_diags *diags);
+
+/* Fits the prices of units of work in a device profile to XLA:TPU's own estimates of time, which
+ * the modules have for most of their instructions (`estimated_cycles` in their backend_config, in
+ * texts from after code generation). `profile` must know the device's clock. `before`, `fitted` and
+ * `held_out` are errors over all instructions with an estimate, of equal ones in a module one; the
+ * lists of seconds have sums over those of each module, each once. Other parameters and results are
+ * as for rh_calibrate. Returns RH_ERR_INPUT if no instruction has an estimate, and RH_ERR_USAGE if
+ * the profile has no clock. Takes time proportional to the number of groups times that of the
+ * instructions. Threads: any. */
+RH_API rh_status rh_calibrate_estimates(const rh_module *const *modules, size_t count,
+                                        const rh_settings *settings, const rh_profile *profile,
+                                        const rh_calibrate_options *options,
+                                        rh_calibration **calibration, rh_diags *diags);
 
 /* Frees a calibration, with its profile. `calibration` may be NULL. Threads: one for each
  * calibration. */

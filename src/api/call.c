@@ -7,6 +7,7 @@
 #include "analysis/pack/packing.h"
 #include "api/arguments.h"
 #include "api/sized.h"
+#include "api/times.h"
 #include "ir/expression.h"
 #include "ir/library_files.h"
 #include "ir/target.h"
@@ -125,6 +126,7 @@ static rh_status read_backend(const rh_settings *settings, const Module *module,
   }
   backend->tpu = target_tpu_memory(backend->target, settings->device);
   rh_status status = read_costs(settings, backend, diags, out);
+  backend->times = settings->times ? times_of(settings->times) : NULL;
   backend->frames = (FrameChoice)settings->frames;
   if (status == RH_OK) {
     status = library_files_find(module ? module->source : NULL, settings->library,

@@ -13,8 +13,8 @@ rh_status find_model(const rh_module *module, const char *name, const MemoryMode
 /* Returns the device of a profile. */
 const DeviceProfile *profile_of(const rh_profile *profile);
 
-/* Returns a profile that lives as long as the arena, and that is not to be freed. */
-const rh_profile *profile_new(const DeviceProfile *device, Arena *out);
+/* Returns a profile that lives as long as the arena. rh_profile_free frees both. */
+rh_profile *profile_new(const DeviceProfile *device, Arena *arena);
 
 /* Returns the costs of a module. If the module has an order and there is a profile, they include
  * the time that copies from and to the host delay it. */

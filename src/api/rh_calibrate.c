@@ -5,15 +5,16 @@
 
 #include "analysis/cost/calibrate.h"
 #include "analysis/cost/model_error.h"
+#include "api/calibration.h"
 #include "api/call.h"
 #include "api/measure.h"
 #include "api/sized.h"
 
 /* ---- errors ---- */
 
-static rh_model_error public_error(const ModelError *error) {
+rh_model_error calibration_public_error(const ModelError *error) {
   return (rh_model_error){sizeof(rh_model_error), error->rank_correlation, error->median_error,
-                          error->worst_error};
+                          error->worst_error, error->sum_ratio};
 }
 
 static rh_status check_count(size_t count, size_t least, rh_diags *diags) {
@@ -31,7 +32,7 @@ rh_status rh_compare_seconds(const double *modeled, const double *measured, size
   if (status == RH_OK) status = check_count(count, 0, diags);
   if (status == RH_OK) {
     ModelError found = model_error(modeled, measured, (uint32_t)count, scratch);
-    rh_model_error own = public_error(&found);
+    rh_model_error own = calibration_public_error(&found);
     sized_write(error, &own, sizeof own);
   }
   arena_free(scratch);
@@ -39,11 +40,6 @@ rh_status rh_compare_seconds(const double *modeled, const double *measured, size
 }
 
 /* ---- calibration ---- */
-
-typedef struct Handle {
-  rh_calibration calibration;
-  Arena *arena;
-} Handle;
 
 typedef struct Calibration {
   Call *call;
@@ -142,15 +138,14 @@ static rh_status hold_out(const Calibration *job, double *seconds) {
 static const rh_model_error *error_of(const Calibration *job, const double *seconds) {
   ModelError error = model_error(seconds, job->seconds, job->count, job->scratch);
   rh_model_error *made = arena_alloc(job->out, sizeof *made);
-  *made = public_error(&error);
+  *made = calibration_public_error(&error);
   return made;
 }
 
-/* "rank correlation 0.59, median error 20 %" */
-static const char *error_text(const Calibration *job, const rh_model_error *error) {
+const char *calibration_error_text(const rh_model_error *error, Arena *out) {
   double correlation = error->rank_correlation;
   long hundredths = isnan(correlation) ? 0 : lround(100 * fabs(correlation));
-  return arena_printf(job->out, "rank correlation %s%ld.%02ld, median error %.0f %%",
+  return arena_printf(out, "rank correlation %s%ld.%02ld, median error %.0f %%",
                       correlation < 0 ? "-" : "", hundredths / 100, hundredths % 100,
                       100 * error->median_error);
 }
@@ -160,10 +155,12 @@ static void describe(const Calibration *job, const rh_calibration *made, DeviceP
   profile->description =
       arena_printf(job->out, "Fitted to %u measured modules of %u programs, from %s", job->count,
                    job->num_groups, job->profile->name);
-  profile->source =
-      made->held_out ? arena_printf(job->out, "measured times; %s; of what was held out: %s",
-                                    error_text(job, made->fitted), error_text(job, made->held_out))
-                     : arena_printf(job->out, "measured times; %s", error_text(job, made->fitted));
+  profile->source = made->held_out
+                        ? arena_printf(job->out, "measured times; %s; of what was held out: %s",
+                                       calibration_error_text(made->fitted, job->out),
+                                       calibration_error_text(made->held_out, job->out))
+                        : arena_printf(job->out, "measured times; %s",
+                                       calibration_error_text(made->fitted, job->out));
 }
 
 static rh_status calibrate(Calibration *job, rh_calibration *made) {
@@ -197,7 +194,7 @@ rh_status rh_calibrate(const rh_module *const *modules, const double *seconds, s
   rh_calibrate_options options = RH_CALIBRATE_OPTIONS_INIT;
   ArenaOptions memory = call_memory(call, 0);
   Arena *out = arena_new(&memory), *scratch = arena_new(&memory);
-  Handle *handle = arena_zalloc(out, sizeof *handle);
+  CalibrationHandle *handle = arena_zalloc(out, sizeof *handle);
   handle->arena = out;
   rh_status status = sized_read(&options, sizeof options, given, "rh_calibrate_options", diags);
   if (status == RH_OK) status = check_count(count, 2, diags);
@@ -225,5 +222,5 @@ rh_status rh_calibrate(const rh_module *const *modules, const double *seconds, s
 }
 
 void rh_calibration_free(rh_calibration *calibration) {
-  if (calibration) arena_free(((Handle *)calibration)->arena);
+  if (calibration) arena_free(((CalibrationHandle *)calibration)->arena);
 }

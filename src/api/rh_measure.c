@@ -8,6 +8,7 @@
 #include "analysis/memory/liveness.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
+#include "ir/times.h"
 #include "remat/legality/keep_reason.h"
 #include "remat/legality/lower_bound.h"
 #include "remat/legality/safe_reads.h"
@@ -312,7 +313,7 @@ void rh_profile_free(rh_profile *profile) {
   if (profile) arena_free(profile->arena);
 }
 
-const rh_profile *profile_new(const DeviceProfile *device, Arena *out) {
+rh_profile *profile_new(const DeviceProfile *device, Arena *out) {
   rh_profile *profile = arena_alloc(out, sizeof *profile);
   *profile = (rh_profile){*device, out};
   return profile;
@@ -351,6 +352,7 @@ rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceP
   ArenaMark mark = arena_mark(scratch);
   const double *runs = cost_runs(module, table, profile, default_trip_count, scratch, scratch);
   LinkUse use = link_use(module, table, runs);
+  const TimedModule *timed = times_find_module(module->backend.times, module->source->header.name);
   arena_reset(scratch, mark);
   return (rh_cost){.struct_size = sizeof(rh_cost),
                    .flops = total.flops,
@@ -361,7 +363,10 @@ rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceP
                    .bytes_accessed_weighted = weighted.bytes,
                    .offloaded_bytes = use.to_host_bytes,
                    .seconds = weighted.seconds,
-                   .stall_seconds = use.stall_seconds};
+                   .stall_seconds = use.stall_seconds,
+                   .estimated_seconds = weighted.estimated_seconds,
+                   .measured_seconds = weighted.measured_seconds,
+                   .measured_steps = timed ? timed->num_steps : 0};
 }
 
 static rh_status measure_cost(const rh_module *module, const rh_profile *profile,

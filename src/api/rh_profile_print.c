@@ -61,6 +61,22 @@ static void put_rates(Writer *out, const char *key, const double rates[NUM_TYPES
   write_text(out, "\n  }");
 }
 
+static void put_price(Writer *out, const char *key, double price) {
+  write_format(out, "\n    \"%s\": ", key);
+  put_number(out, price);
+}
+
+static void put_prices(Writer *out, const UnitPrices *prices) {
+  put_key(out, "cycles");
+  write_text(out, "{");
+  for (int unit = 0; unit < NUM_UNITS; unit++) {
+    put_price(out, unit_key((CostUnit)unit), prices->of[unit]);
+    write_text(out, ",");
+  }
+  put_price(out, "product_vector", prices->product_vector);
+  write_text(out, "\n  }");
+}
+
 static rh_status print_profile(const DeviceProfile *profile, rh_write_fn write, void *context,
                                Arena *scratch) {
   Writer *out = arena_alloc(scratch, sizeof *out);
@@ -78,6 +94,8 @@ static rh_status print_profile(const DeviceProfile *profile, rh_write_fn write, 
   put_figure(out, "device_to_host", profile->device_to_host);
   put_figure(out, "interconnect", profile->interconnect);
   put_figure(out, "kernel_seconds", profile->kernel_seconds);
+  if (profile->clock > 0) put_figure(out, "clock", profile->clock);
+  if (profile->has_units) put_prices(out, &profile->cycles);
   write_text(out, "\n}\n");
   return writer_finish(out);
 }

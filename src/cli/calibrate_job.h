@@ -5,14 +5,16 @@
 #include "load.h"
 #include "output.h"
 
-/* Measured times of modules. The lists have an element for each measurement. */
+/* Measured times of modules, or modules with estimates of XLA:TPU. The lists have an element for
+ * each measurement or module. */
 typedef struct Measured {
-  Input input;        /* the file that says which */
+  Input input;        /* the file that says which; of a folder only its path */
+  bool is_folder;     /* of texts with estimates */
   struct cJSON *json; /* it as a tree */
   size_t len;
   char **paths;        /* of the modules */
   const char **groups; /* the programs that the modules are of, or the modules themselves */
-  double *seconds;
+  double *seconds;     /* NULL for a folder */
   Loaded *loaded;
   size_t num_loaded;
   const rh_module **modules;
@@ -27,6 +29,9 @@ typedef struct CalibrateJob {
 /* Reads the measurements and their modules. If that fails, the reason is reported on stderr. Call
  * measured_free() in any case. */
 rh_status measured_read(const Options *options, Measured *measured);
+
+/* Likewise for a folder: reads those of its HLO texts that have estimates. */
+rh_status measured_read_folder(const Options *options, Measured *measured);
 void measured_free(Measured *measured);
 
 /* Prints how far the profiles are off, and what was fitted. `before` is the profile of --device. */

@@ -9,6 +9,12 @@
 #include "rows.h"
 #include "terminal.h"
 
+/* Of a folder, what XLA:TPU estimates. */
+static double measured_seconds(const CalibrateJob *job, size_t index) {
+  return job->measured.is_folder ? job->calibration->estimated_seconds[index]
+                                 : job->measured.seconds[index];
+}
+
 /* ---- for people ---- */
 
 static void add_row(Table *table, const char *profile, const rh_model_error *error,
@@ -21,6 +27,7 @@ static void add_row(Table *table, const char *profile, const rh_model_error *err
   }
   table_format(table, "%.1f %%", 100 * error->median_error);
   table_format(table, "%.1f %%", 100 * error->worst_error);
+  table_format(table, "%.3f", error->sum_ratio);
   table_format(table, "%s", what);
 }
 
@@ -33,11 +40,14 @@ void calibrate_print(const CalibrateJob *job, const rh_profile *before, FILE *ou
                              {.title = "rank correlation", .is_number = true},
                              {.title = "median error", .is_number = true},
                              {.title = "worst", .is_number = true},
+                             {.title = "sum", .is_number = true},
                              {.title = "of"}},
-                 .num_columns = 5};
-  rh_format_count(job->measured.len, count);
+                 .num_columns = 6};
+  bool has_estimates = job->measured.is_folder;
+  rh_format_count(has_estimates ? made->num_instructions : job->measured.len, count);
   rh_format_count(made->num_groups, groups);
-  fprintf(out, "%s: %s measurements of %s programs\n", job->measured.input.path, count, groups);
+  fprintf(out, "%s: %s %s of %s programs\n", job->measured.input.path, count,
+          has_estimates ? "instructions that XLA:TPU estimates," : "measurements", groups);
   add_row(&table, rh_profile_name(before), made->before, "all");
   add_row(&table, name, made->fitted, "all, which it was fitted to");
   if (made->held_out) add_row(&table, name, made->held_out, "each program by a fit to the others");
@@ -64,6 +74,7 @@ static void add_error(cJSON *object, const char *key, const rh_model_error *erro
   add_number(item, "rank_correlation", error->rank_correlation);
   add_number(item, "median_error", error->median_error);
   add_number(item, "worst_error", error->worst_error);
+  add_number(item, "sum_ratio", error->sum_ratio);
 }
 
 static void add_measurement(cJSON *item, const CalibrateJob *job, size_t index) {
@@ -71,7 +82,7 @@ static void add_measurement(cJSON *item, const CalibrateJob *job, size_t index) 
   const Measured *measured = &job->measured;
   json_add_text(item, "module", measured->paths[index], strlen(measured->paths[index]));
   json_add_text(item, "program", measured->groups[index], strlen(measured->groups[index]));
-  cJSON_AddNumberToObject(item, "measured_seconds", measured->seconds[index]);
+  cJSON_AddNumberToObject(item, "measured_seconds", measured_seconds(job, index));
   cJSON_AddNumberToObject(item, "before_seconds", made->before_seconds[index]);
   cJSON_AddNumberToObject(item, "fitted_seconds", made->fitted_seconds[index]);
   add_number(item, "held_out_seconds",
@@ -107,7 +118,7 @@ rh_status calibrate_write_csv(const CalibrateJob *job) {
   for (size_t i = 0; i < job->measured.len && status == RH_OK; i++) {
     rows_word(&rows, job->measured.paths[i]);
     rows_word(&rows, job->measured.groups[i]);
-    rows_double(&rows, job->measured.seconds[i]);
+    rows_double(&rows, measured_seconds(job, i));
     rows_double(&rows, made->before_seconds[i]);
     rows_double(&rows, made->fitted_seconds[i]);
     if (made->held_out_seconds) {

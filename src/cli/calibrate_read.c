@@ -74,6 +74,7 @@ static rh_status load_modules(const Options *options, Measured *measured) {
 
 rh_status measured_read(const Options *options, Measured *measured) {
   *measured = (Measured){0};
+  if (path_is_directory(options->files[0])) return measured_read_folder(options, measured);
   rh_status status =
       input_read(options->files[0], (MessageForm)options->diagnostics, &measured->input);
   if (status != RH_OK) return status;

@@ -11,9 +11,12 @@ static rh_status calibrate(CalibrateJob *job, const rh_profile *before) {
   options.default_trip_count = job->options->trip_count;
   options.groups = measured->groups;
   rh_diags *diags = memory_need(rh_diags_new());
-  rh_status status =
-      rh_calibrate(measured->modules, measured->seconds, measured->len,
-                   &measured->loaded[0].settings, before, &options, &job->calibration, diags);
+  const rh_settings *settings = &measured->loaded[0].settings;
+  rh_status status = measured->is_folder
+                         ? rh_calibrate_estimates(measured->modules, measured->len, settings,
+                                                  before, &options, &job->calibration, diags)
+                         : rh_calibrate(measured->modules, measured->seconds, measured->len,
+                                        settings, before, &options, &job->calibration, diags);
   messages_print(&measured->input, diags);
   rh_diags_free(diags);
   return status;
@@ -41,13 +44,22 @@ static rh_status write_all(const CalibrateJob *job, const rh_profile *before) {
   return RH_OK;
 }
 
+/* Estimates are of the device that the dumps are of. */
+static rh_status load_profile(const CalibrateJob *job, rh_profile **before) {
+  const Measured *measured = &job->measured;
+  bool is_assumed;
+  if (!measured->is_folder) return device_load(job->options, before);
+  const Loaded *first = &measured->loaded[0];
+  return device_load_for(job->options, &first->input, first->settings.target, before, &is_assumed);
+}
+
 rh_status cmd_calibrate(const Options *options) {
   const char *outputs[] = {options->output ? options->output : "-", options->json, options->csv};
   CalibrateJob job = {.options = options};
   rh_profile *before = NULL;
   rh_status status = output_check(outputs, sizeof outputs / sizeof *outputs);
-  if (status == RH_OK) status = device_load(options, &before);
   if (status == RH_OK) status = measured_read(options, &job.measured);
+  if (status == RH_OK) status = load_profile(&job, &before);
   if (status == RH_OK) status = calibrate(&job, before);
   if (status == RH_OK) status = write_all(&job, before);
   rh_calibration_free(job.calibration);

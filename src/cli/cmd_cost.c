@@ -4,6 +4,7 @@
 #include "command.h"
 #include "cost_job.h"
 #include "device.h"
+#include "times_file.h"
 
 static rh_status explain(CostJob *job) {
   const Options *options = job->options;
@@ -11,6 +12,8 @@ static rh_status explain(CostJob *job) {
   if (status != RH_OK) return status;
   status = device_load_for(options, &job->loaded.input, job->loaded.settings.target, &job->profile,
                            &job->is_device_assumed);
+  if (status == RH_OK)
+    status = times_file_scale(options, &job->loaded, job->profile, &job->profile);
   if (status != RH_OK) return status;
   status = rh_cost_report_make(job->loaded.module, &job->loaded.settings, job->profile,
                                options->trip_count, &job->report, job->loaded.diags);

@@ -74,12 +74,14 @@ static const Command commands[] = {
      "opcode, by source line, by scope and by instruction, and what bounds them. What runs in a "
      "loop\n"
      "is multiplied by the trip count.\n"},
-    {"calibrate", FOR_CALIBRATE, cmd_calibrate, 1, 1, "calibrate FILE.json [OPTION...]",
-     "fit a device profile to measured times",
+    {"calibrate", FOR_CALIBRATE, cmd_calibrate, 1, 1, "calibrate FILE.json|DIR [OPTION...]",
+     "fit a device profile to measured times, or to estimates of XLA:TPU",
      "Reads measured times of modules (JSON: {\"runs\": [{\"module\": PATH, \"seconds\": S}, "
      "...]}),\n"
      "fits a device profile to them, which starts from that of --device, writes it, and shows how\n"
-     "far the modelled times are off before and after, and for programs that were held out.\n"},
+     "far the modelled times are off before and after, and for programs that were held out. For a\n"
+     "folder, it is fitted to what XLA:TPU estimates of each instruction in the HLO texts in "
+     "it.\n"},
     {"list", FOR_LIST, cmd_list, 0, 0, "list [OPTION...]",
      "list schedulers, algorithms, memory models, packings, targets, devices and parameters",
      "Lists what the options --scheduler, --algorithm, --memory-model, --packing, --target, "

@@ -62,6 +62,9 @@ char *cost_json(const CostJob *job) {
   json_add_text(object, "input", path, strlen(path));
   json_add_text(object, "module", info.name.data, info.name.length);
   cJSON_AddStringToObject(object, "profile", report->device);
+  char source[RH_TIME_SOURCE_CHARS];
+  rh_time_source(report->cost, job->profile, source);
+  cJSON_AddStringToObject(object, "times", source);
   json_add_int(object, "flops", report->cost->flops);
   json_add_int(object, "transcendentals", report->cost->transcendentals);
   json_add_int(object, "bytes_accessed", report->cost->bytes_accessed);

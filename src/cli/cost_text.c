@@ -1,6 +1,7 @@
 /* Prints the modelled time as tables for people. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cost_job.h"
 #include "memory.h"
@@ -26,9 +27,11 @@ static void print_head(const CostJob *job, FILE *out) {
   const rh_cost_report *report = job->report;
   char text[RH_FORMAT_CHARS];
   rh_format_count(info.num_instructions, text);
-  fprintf(out, "%s: %.*s, %s instructions, %s\n  device %s%s\n\n", job->loaded.input.path,
+  char source[RH_TIME_SOURCE_CHARS];
+  rh_time_source(report->cost, job->profile, source);
+  fprintf(out, "%s: %.*s, %s instructions, %s\n  device %s (%s)%s\n\n", job->loaded.input.path,
           (int)info.name.length, info.name.data, text,
-          info.is_scheduled ? "scheduled" : "unscheduled", report->device,
+          info.is_scheduled ? "scheduled" : "unscheduled", report->device, source,
           job->is_device_assumed ? ", which is assumed: the dump does not tell" : "");
   text_of_seconds(report->total->seconds, text);
   print_figure("modelled time", text, out);
@@ -43,6 +46,30 @@ static void print_head(const CostJob *job, FILE *out) {
     text_of_seconds(report->cost->stall_seconds, text);
     print_figure("for the link", text, out);
     fputs("  in which nothing runs\n", out);
+  }
+}
+
+static bool is_module(const rh_timed_module *timed, rh_text name) {
+  return timed->name.length == name.length && memcmp(timed->name.data, name.data, name.length) == 0;
+}
+
+/* What a measured step consists of. */
+static void print_step(const CostJob *job, FILE *out) {
+  if (!job->loaded.times) return;
+  size_t count;
+  const rh_timed_module *const *modules = rh_times_modules(job->loaded.times, &count);
+  for (size_t i = 0; i < count; i++) {
+    const rh_timed_module *timed = modules[i];
+    if (!is_module(timed, rh_get_info(job->loaded.module)->name)) continue;
+    char text[RH_FORMAT_CHARS];
+    text_of_seconds(timed->step_seconds, text);
+    print_figure("measured step", text, out);
+    text_of_seconds(timed->busy_seconds, text);
+    fprintf(out, "  %s busy", text);
+    text_of_seconds(timed->step_seconds - timed->busy_seconds, text);
+    fprintf(out, ", %s idle", text);
+    text_of_seconds(timed->overlap_seconds, text);
+    fprintf(out, ", %s beside other instructions\n", text);
   }
 }
 
@@ -180,6 +207,7 @@ void cost_print(const CostJob *job, const Terminal *terminal) {
   const rh_cost_report *report = job->report;
   size_t top = (size_t)job->options->top;
   print_head(job, terminal->out);
+  print_step(job, terminal->out);
   print_unknown(job, terminal->out);
   if (report->num_instructions == 0) return;
   terminal_heading(terminal, "where the time goes");

@@ -156,8 +156,32 @@ static rh_status print_proto(Input *input) {
   return status;
 }
 
+/* Of a profile, the text of the largest module in it. */
+static rh_status take_module_of_profile(Input *input) {
+  const char *hlo;
+  size_t length;
+  rh_diags *diags = rh_diags_new();
+  rh_status status = rh_times_find_hlo(input->text, input->length, NULL, &hlo, &length, diags);
+  char *copy = hlo ? malloc(length) : NULL;
+  if (copy) memcpy(copy, hlo, length);
+  if (status == RH_OK && !hlo) status = input_fail(input, "the profile has no HLO module");
+  if (status == RH_OK && !copy) status = input_out_of_memory(input);
+  rh_diags_free(diags);
+  if (status != RH_OK) return status;
+  input_free(input);
+  input->text = copy;
+  input->length = length;
+  input->is_mapped = false;
+  return RH_OK;
+}
+
+static bool is_called_profile(const Input *input) {
+  return strstr(input->path, ".xplane.pb") != NULL;
+}
+
 rh_status input_read(const char *path, MessageForm form, Input *input) {
   rh_status status = input_read_beginning(path, form, SIZE_MAX, input);
+  if (status == RH_OK && is_called_profile(input)) status = take_module_of_profile(input);
   return status == RH_OK && input_is_proto(input) ? print_proto(input) : status;
 }
 

@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "messages.h"
 #include "path.h"
+#include "times_file.h"
 
 rh_status load_text(const char *path, const Options *options, Loaded *loaded) {
   *loaded = (Loaded){.diags = memory_need(rh_diags_new()), .settings = RH_SETTINGS_INIT};
@@ -77,6 +78,7 @@ rh_status load_to_measure(const char *path, const Options *options, Loaded *load
   status = cost_of_read(options, &loaded->costs);
   settings->costs = loaded->costs.list;
   settings->num_costs = loaded->costs.len;
+  if (status == RH_OK) status = times_file_read(options, loaded);
   if (status == RH_OK) status = rh_check_settings(settings, loaded->diags);
   return load_report(loaded, status);
 }
@@ -105,6 +107,7 @@ void load_warn_of_figures(const Loaded *loaded, const Options *options) {
 void load_free(Loaded *loaded) {
   rh_module_free(loaded->module);
   cost_of_free(&loaded->costs);
+  rh_times_free(loaded->times);
   rh_diags_free(loaded->diags);
   input_free(&loaded->input);
 }

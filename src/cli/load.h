@@ -11,6 +11,7 @@ typedef struct Loaded {
   rh_module *module;
   rh_settings settings; /* for measuring the module and the modules that are made from it */
   CostOf costs;         /* referenced by the settings */
+  rh_times *times;      /* referenced by the settings; NULL = none */
   rh_diags *diags; /* diagnostics of later operations on the module; messages_print shows them */
 } Loaded;
 
@@ -19,7 +20,7 @@ typedef struct Loaded {
 rh_status load_module(const char *path, const Options *options, Loaded *loaded);
 
 /* Like load_module(), but also makes the settings that the options ask for: the target for which
- * memory is measured, the packing, and the costs of --cost-of. */
+ * memory is measured, the packing, the costs of --cost-of, and the times of --times. */
 rh_status load_to_measure(const char *path, const Options *options, Loaded *loaded);
 
 /* Reads a file that is not a module. Call load_free() in any case. */

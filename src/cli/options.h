@@ -51,6 +51,7 @@ typedef struct Options {
   int64_t to_host_bytes; /* per second; 0 for the rate of the device */
   int64_t to_device_bytes;
   int64_t trip_count;
+  const char *times;        /* a profile with measured times; NULL = none */
   const char *profile_name; /* of the profile that calibrate makes */
   char *cost_of;            /* `REGEX:flops=…`, one on each line; owned, NULL if there is none */
   const char *output;

@@ -27,6 +27,9 @@ static void add_identity(const RematRun *job, cJSON *object) {
   cJSON_AddStringToObject(object, "emit", emit_words[job->remat.emit]);
   cJSON_AddStringToObject(object, "protect", protect_words[job->outcome.protect]);
   cJSON_AddStringToObject(object, "profile", rh_profile_name(job->profile));
+  char source[RH_TIME_SOURCE_CHARS];
+  rh_time_source(&job->before.cost, job->profile, source);
+  cJSON_AddStringToObject(object, "times", source);
 }
 
 /* Adds the properties that determine what the input and the result can be used for. */

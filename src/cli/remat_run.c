@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "messages.h"
 #include "remat_run.h"
+#include "times_file.h"
 
 double seconds_now(void) {
   struct timespec now;
@@ -47,6 +48,10 @@ rh_status job_read(RematRun *job, const char *path) {
     status = device_load_for(job->options, &job->loaded.input, job->loaded.settings.target,
                              &job->own_profile, &job->is_device_assumed);
     job->profile = job->own_profile;
+  }
+  if (status == RH_OK && job->options->times) {
+    status = times_file_scale(job->options, &job->loaded, job->profile, &job->own_profile);
+    if (status == RH_OK) job->profile = job->own_profile;
   }
   if (status == RH_OK) status = judge(job);
   return job_end_phase(job, PHASE_PARSE, start, status);

@@ -64,10 +64,12 @@ static void print_head(const RematRun *job, FILE *out) {
   fprintf(out, "%s: %.*s, %s instructions, %s\n", job->loaded.input.path, (int)info.name.length,
           info.name.data, instructions, info.is_scheduled ? "scheduled" : "unscheduled");
   const char *chosen = job_chosen_algorithm(job);
-  fprintf(out, "  scheduler %s, algorithm %s%s%s, memory model %s (%s), device %s%s\n",
+  char source[RH_TIME_SOURCE_CHARS];
+  rh_time_source(&job->before.cost, job->profile, source);
+  fprintf(out, "  scheduler %s, algorithm %s%s%s, memory model %s (%s), device %s (%s)%s\n",
           job->middle.info.scheduler, job->remat.algorithm, chosen ? ": " : "",
           chosen ? chosen : "", job->remat.memory_model,
-          limit_counts_words[job->remat.limit_counts], rh_profile_name(job->profile),
+          limit_counts_words[job->remat.limit_counts], rh_profile_name(job->profile), source,
           job->is_device_assumed ? ", which is assumed: the dump does not tell" : "");
 }
 

@@ -235,6 +235,7 @@ typedef struct Backend {
   TpuMemory tpu;
   const KnownCost *costs; /* the first match applies; see cost_analyze */
   uint32_t num_costs;
+  const struct Times *times; /* measured, see ir/times.h; NULL = none */
   FrameChoice frames;
   const bool *is_library; /* by file name of the stack tables; NULL = none is */
 } Backend;

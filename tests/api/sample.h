@@ -35,6 +35,22 @@
   " \"vector_flops\": {\"default\": 10}, \"transcendentals\": 2, \"host_to_device\": 1,"          \
   " \"device_to_host\": 1, \"interconnect\": 1, \"kernel_seconds\": 0}"
 
+/* With a clock, for estimates of XLA:TPU. */
+#define SAMPLE_CLOCKED                                                                            \
+  "{\"name\": \"toy\", \"description\": \"a toy\", \"source\": \"none\", \"memory_bytes\": 1000," \
+  " \"memory_bandwidth\": 40, \"flops\": {\"default\": 10}, \"vector_flops\": {\"default\": 10}," \
+  " \"transcendentals\": 2, \"host_to_device\": 1, \"device_to_host\": 1, \"interconnect\": 1,"   \
+  " \"kernel_seconds\": 0, \"clock\": 1e9}"
+
+#define SAMPLE_ESTIMATED                                                                  \
+  "HloModule m\nENTRY e {\n p = f32[8,128]{1,0} parameter(0)\n ROOT a = f32[8,128]{1,0} " \
+  "negate(p), backend_config={\"window_config\":{\"estimated_cycles\":\"9000\"}}\n}\n"
+
+#define SAMPLE_TRACE                                                                       \
+  "{\"traceEvents\":[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2,\"name\":\"x\"," \
+  "\"args\":{"                                                                             \
+  "\"hlo_module\":\"m\",\"hlo_op\":\"neg\"}}]}"
+
 #define SAMPLE_RANGES "id,lower,upper,size\na,0,4,16\nb,2,6,32\nc,5,9,8\n"
 
 #endif

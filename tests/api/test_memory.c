@@ -17,7 +17,8 @@
 typedef struct World {
   rh_module *spaces_parsed, *with_spaces; /* with values in the host's memory */
   rh_module *parsed, *scheduled, *result;
-  rh_profile *profile;
+  rh_module *estimated;
+  rh_profile *profile, *clocked;
   rh_plan *plan;
   rh_live_ranges *ranges;
   rh_report *report;
@@ -112,6 +113,24 @@ static const double seconds[] = {1, 2};
 CASE_WITH_RESULT(calibration, rh_calibration, rh_calibration_free,
                  rh_calibrate((const rh_module *[]){world.scheduled, world.result}, seconds, 2,
                               &world.settings, world.profile, NULL, &made, diags))
+CASE_WITH_RESULT(estimates, rh_calibration, rh_calibration_free,
+                 rh_calibrate_estimates((const rh_module *const *)&world.estimated, 1, NULL,
+                                        world.clocked, NULL, &made, diags))
+CASE_WITH_RESULT(times, rh_times, rh_times_free,
+                 rh_times_parse(SAMPLE_TRACE, sizeof SAMPLE_TRACE - 1, &made, diags))
+CASE_WITH_RESULT(scaled, rh_profile, rh_profile_free,
+                 rh_profile_scaled(world.profile, world.scheduled, &world.settings, 1, &made,
+                                   diags))
+
+static rh_status find_hlo(rh_diags *diags) {
+  const char *hlo;
+  size_t length;
+  static const char space[] = "\x0a\x10\x12\x0e/host:metadata";
+  rh_status status = rh_times_find_hlo(space, sizeof space - 1, NULL, &hlo, &length, diags);
+  expect(!hlo && length == 0, "there is no module");
+  return status;
+}
+
 CASE_WITH_RESULT(plan, rh_plan, rh_plan_free,
                  rh_plan_parse(world.plan_text, world.plan_length, &made, diags))
 CASE_WITH_RESULT(ranges, rh_live_ranges, rh_live_ranges_free,
@@ -338,6 +357,10 @@ static const struct {
     {"rh_cost_report_make", cost_report, RH_OK},
     {"rh_compare_seconds", compare_seconds, RH_OK},
     {"rh_calibrate", calibration, RH_OK},
+    {"rh_calibrate_estimates", estimates, RH_OK},
+    {"rh_times_parse", times, RH_OK},
+    {"rh_times_find_hlo", find_hlo, RH_OK},
+    {"rh_profile_scaled", scaled, RH_OK},
     {"rh_remat by path", remat_by_path, RH_OVER_LIMIT},
     {"rh_remat by standard", remat_by_standard, RH_OVER_LIMIT},
     {"rh_remat by checkpoint", remat_by_checkpoint, RH_OVER_LIMIT},
@@ -396,6 +419,11 @@ static void make_world(void) {
   ck_assert_int_eq(rh_plan_parse(world.plan_text, world.plan_length, &world.plan, NULL), RH_OK);
   ck_assert_int_eq(rh_profile_parse(device, strlen(device), NULL, &world.profile, NULL), RH_OK);
   ck_assert_int_eq(
+      rh_profile_parse(SAMPLE_CLOCKED, sizeof SAMPLE_CLOCKED - 1, NULL, &world.clocked, NULL),
+      RH_OK);
+  ck_assert_int_eq(
+      rh_parse(SAMPLE_ESTIMATED, sizeof SAMPLE_ESTIMATED - 1, NULL, &world.estimated, NULL), RH_OK);
+  ck_assert_int_eq(
       rh_live_ranges_parse(ranges_text, strlen(ranges_text), NULL, &world.ranges, NULL), RH_OK);
   ck_assert_int_eq(rh_report_make(world.scheduled, NULL, "heap", &world.report, NULL), RH_OK);
   ck_assert_int_eq(rh_memory_map_make(world.result, NULL, &world.map, NULL), RH_OK);
@@ -414,6 +442,8 @@ static void free_world(void) {
   rh_report_free(world.report);
   rh_live_ranges_free(world.ranges);
   rh_profile_free(world.profile);
+  rh_profile_free(world.clocked);
+  rh_module_free(world.estimated);
   rh_plan_free(world.plan);
   rh_module_free(world.with_spaces);
   rh_module_free(world.spaces_parsed);

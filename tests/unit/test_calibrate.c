@@ -135,6 +135,33 @@ START_TEST(terms_have_the_time_of_the_module) {
 }
 END_TEST
 
+START_TEST(sums_are_compared) {
+  Arena *arena = arena_new(NULL);
+  const double modelled[] = {1, 2, 3}, measured[] = {2, 2, 4};
+  ck_assert_double_eq(model_error(modelled, measured, 3, arena).sum_ratio, 0.75);
+  ck_assert(isnan(model_error(modelled, measured, 0, arena).sum_ratio));
+  arena_free(arena);
+}
+END_TEST
+
+/* What a compiler estimates, or prices of units, have no part in a profile that is fitted to
+ * measured times. */
+START_TEST(fitted_profile_is_a_roofline) {
+  WorkTerm terms[NUM_WORKS];
+  Measurement measurements[NUM_WORKS];
+  Arena *arena = arena_new(NULL);
+  DeviceProfile begin = sample(), real = machine();
+  measure(&real, terms, measurements);
+  begin.clock = 1e9;
+  begin.has_units = true;
+  begin.cycles = unit_prices_begin();
+  DeviceProfile made = profile_fit(measurements, NUM_WORKS, NO_ID, &begin, arena);
+  ck_assert(!made.has_units && made.clock <= 0);
+  check_near(made.memory_bandwidth, real.memory_bandwidth);
+  arena_free(arena);
+}
+END_TEST
+
 START_TEST(errors_and_ranks) {
   static const struct {
     double modelled[4], measured[4];
@@ -168,6 +195,8 @@ int main(void) {
   tcase_add_test(tcase, figures_have_four_digits);
   tcase_add_test(tcase, terms_have_the_time_of_the_module);
   tcase_add_loop_test(tcase, errors_and_ranks, 0, 6);
+  tcase_add_test(tcase, sums_are_compared);
+  tcase_add_test(tcase, fitted_profile_is_a_roofline);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);
 }

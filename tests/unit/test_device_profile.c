@@ -104,6 +104,76 @@ START_TEST(types_without_a_rate_take_the_default) {
 }
 END_TEST
 
+/* `whole` with a clock and prices, all the same, before its end. */
+static void write_prices(char *text, size_t room, const char *more) {
+  int len =
+      snprintf(text, room, "%.*s, \"clock\": 2e9, \"cycles\": {", (int)strlen(whole) - 1, whole);
+  for (int unit = 0; unit < NUM_UNITS; unit++)
+    len += snprintf(text + len, room - (size_t)len, "\"%s\": 7, ", unit_key((CostUnit)unit));
+  snprintf(text + len, room - (size_t)len, "%s}}", more);
+}
+
+START_TEST(prices_are_read) {
+  char text[4096];
+  Arena *arena = arena_new(NULL);
+  DeviceProfile profile;
+  write_prices(text, sizeof text, "\"product_vector\": 0.5");
+  ck_assert_int_eq(device_profile_parse(text, strlen(text), &profile, arena, NULL), RH_OK);
+  ck_assert_double_eq(profile.clock, 2e9);
+  ck_assert(profile.has_units);
+  ck_assert_double_eq(profile.cycles.of[UNIT_PACK], 7);
+  ck_assert_double_eq(profile.cycles.product_vector, 0.5);
+  ck_assert_int_eq(device_profile_parse(whole, strlen(whole), &profile, arena, NULL), RH_OK);
+  ck_assert(!profile.has_units && profile.clock <= 0);
+  arena_free(arena);
+}
+END_TEST
+
+static const struct {
+  const char *more;
+  const char *message;
+} price_faults[] = {
+    {"\"product_vector\": -1",
+     "device profile: 'cycles.product_vector' must be a number, 0 or more"},
+    {"\"product_vector\": 1, \"pack\": 1", "device profile: 'cycles.pack' is given twice"},
+    {"\"product_vector\": 1, \"packs\": 1", "device profile: 'cycles.packs' is no unit"},
+    {"\"product_vector\": \"1\"",
+     "device profile: 'cycles.product_vector' must be a number, 0 or more"},
+};
+
+static void check_message(const char *text, const char *message) {
+  Arena *arena = arena_new(NULL);
+  rh_diags *diags = rh_diags_new();
+  DeviceProfile profile;
+  ck_assert_int_eq(device_profile_parse(text, strlen(text), &profile, arena, diags), RH_ERR_INPUT);
+  ck_assert_str_eq(rh_diags_get(diags, 0)->message, message);
+  rh_diags_free(diags);
+  arena_free(arena);
+}
+
+START_TEST(faults_of_prices_are_named) {
+  char text[4096];
+  write_prices(text, sizeof text, price_faults[_i].more);
+  check_message(text, price_faults[_i].message);
+}
+END_TEST
+
+START_TEST(prices_must_be_whole) {
+  char text[4096];
+  write_prices(text, sizeof text, "\"product_vector\": 1");
+  char *clock = strstr(text, "\"clock\": 2e9, ");
+  memmove(clock, clock + strlen("\"clock\": 2e9, "),
+          strlen(clock) - strlen("\"clock\": 2e9, ") + 1);
+  check_message(text, "device profile: 'clock' is missing, which 'cycles' needs");
+  write_prices(text, sizeof text, "\"product_vector\": 1");
+  memcpy(strstr(text, "\"pack\""), "\"nope\"", strlen("\"nope\""));
+  check_message(text, "device profile: 'cycles.nope' is no unit");
+  snprintf(text, sizeof text, "%.*s, \"clock\": 2e9, \"cycles\": {}}", (int)strlen(whole) - 1,
+           whole);
+  check_message(text, "device profile: 'cycles.kernel' is missing");
+}
+END_TEST
+
 /* `whole` with one piece replaced, and what is said about it. */
 static const struct {
   const char *piece;
@@ -221,6 +291,10 @@ int main(void) {
   tcase_add_test(tc, all_shipped_profiles_are_tested);
   tcase_add_test(tc, types_without_a_rate_take_the_default);
   tcase_add_loop_test(tc, faults_are_named, 0, sizeof faults / sizeof *faults);
+  tcase_add_test(tc, prices_are_read);
+  tcase_add_loop_test(tc, faults_of_prices_are_named, 0,
+                      sizeof price_faults / sizeof *price_faults);
+  tcase_add_test(tc, prices_must_be_whole);
   tcase_add_loop_test(tc, broken_json_is_located, 0, sizeof broken / sizeof *broken);
   tcase_add_test(tc, cut_off_text_is_an_error);
   suite_add_tcase(suite, tc);

@@ -20,8 +20,7 @@ static int compare_doubles(double a, double b) {
   return (a > b) - (a < b);
 }
 
-static int compare_terms(const void *pa, const void *pb) {
-  const InstWork *a = &((const WorkTerm *)pa)->work, *b = &((const WorkTerm *)pb)->work;
+int work_compare(const InstWork *a, const InstWork *b) {
   if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
   if (a->route != b->route) return a->route < b->route ? -1 : 1;
   if (a->type != b->type) return a->type < b->type ? -1 : 1;
@@ -29,7 +28,15 @@ static int compare_terms(const void *pa, const void *pb) {
   int order = compare_doubles(a->flops, b->flops);
   if (order == 0) order = compare_doubles(a->transcendentals, b->transcendentals);
   if (order == 0) order = compare_doubles(a->bytes, b->bytes);
-  return order ? order : compare_doubles(a->stall_seconds, b->stall_seconds);
+  if (order == 0) order = compare_doubles(a->stall_seconds, b->stall_seconds);
+  if (order == 0) order = compare_doubles(a->cycles, b->cycles);
+  for (int unit = 0; unit < NUM_UNITS && order == 0; unit++)
+    order = compare_doubles((double)a->units.of[unit], (double)b->units.of[unit]);
+  return order;
+}
+
+static int compare_terms(const void *pa, const void *pb) {
+  return work_compare(&((const WorkTerm *)pa)->work, &((const WorkTerm *)pb)->work);
 }
 
 static void add_term(void *context, InstId id, double runs) {
@@ -169,7 +176,7 @@ static bool improve(const Fit *fit, double logs[NUM_FIGURES], int figure, double
 
 /* Rounds to four digits. Powers of ten that are whole numbers make the result the double that is
  * nearest to the decimal number, which is then written with four digits. */
-static double rounded(double value) {
+double figure_rounded(double value) {
   if (!(value > 0) || isinf(value)) return value;
   int digits = 3 - exponent_of_ten(value);
   double unit = power_of_ten(abs(digits));
@@ -178,20 +185,23 @@ static double rounded(double value) {
 
 static void round_rates(double rates[NUM_TYPES]) {
   for (int type = 0; type < NUM_TYPES; type++)
-    rates[type] = rounded(rates[type]);
+    rates[type] = figure_rounded(rates[type]);
 }
 
 static void round_figures(DeviceProfile *profile) {
-  profile->memory_bandwidth = rounded(profile->memory_bandwidth);
+  profile->memory_bandwidth = figure_rounded(profile->memory_bandwidth);
   round_rates(profile->flops);
   round_rates(profile->vector_flops);
-  profile->transcendentals = rounded(profile->transcendentals);
-  profile->kernel_seconds = rounded(profile->kernel_seconds);
+  profile->transcendentals = figure_rounded(profile->transcendentals);
+  profile->kernel_seconds = figure_rounded(profile->kernel_seconds);
 }
 
 DeviceProfile profile_fit(const Measurement *measurements, uint32_t count, uint32_t held_out,
                           const DeviceProfile *profile, Arena *scratch) {
-  Fit fit = {measurements, count, held_out, profile, {0}};
+  DeviceProfile roofline = *profile; /* the rates decide, not what a compiler says */
+  roofline.clock = 0;
+  roofline.has_units = false;
+  Fit fit = {measurements, count, held_out, &roofline, {0}};
   double slower = slowness(&fit, scratch), logs[NUM_FIGURES];
   for (int figure = 0; figure < NUM_FIGURES; figure++)
     logs[figure] = fit.base[figure] = figure == FIGURE_KERNEL ? slower : -slower;
@@ -202,7 +212,7 @@ DeviceProfile profile_fit(const Measurement *measurements, uint32_t count, uint3
       is_better |= improve(&fit, logs, figure, by, &best);
     if (!is_better) by /= 2;
   }
-  DeviceProfile made = scaled(profile, logs);
+  DeviceProfile made = scaled(&roofline, logs);
   round_figures(&made);
   return made;
 }

@@ -21,6 +21,12 @@ typedef struct WorkTerms {
   uint32_t len;
 } WorkTerms;
 
+/* Compares all figures of two kinds of work; 0 = they are equal. */
+int work_compare(const InstWork *a, const InstWork *b);
+
+/* Rounds a figure of a profile to four digits. */
+double figure_rounded(double value);
+
 /* What a module's time consists of, equal work in one term. Two things are held as they are with
  * this profile: which branch of a conditional takes longest, and how long copies to and from the
  * host stall. */

@@ -118,6 +118,17 @@ static bool read_dim_labels(const Module *module, InstId id, DimLabels *labels) 
   return true;
 }
 
+static Spatial spatial_of(const DimLabels *labels, uint32_t index, WindowDim dim,
+                          const Shape *input, const Shape *kernel, const Shape *output) {
+  return (Spatial){.input = cost_dim(input, labels->input[2 + index]),
+                   .kernel = cost_dim(kernel, labels->kernel[2 + index]),
+                   .output = cost_dim(output, labels->output[2 + index]),
+                   .stride = dim.stride,
+                   .pad_low = dim.pad_low,
+                   .base_dilation = dim.base_dilation,
+                   .window_dilation = dim.window_dilation};
+}
+
 int64_t cost_convolution_flops(const Module *module, InstId id) {
   const Shape *input = cost_operand_shape(module, id, 0);
   const Shape *kernel = cost_operand_shape(module, id, 1);
@@ -133,15 +144,36 @@ int64_t cost_convolution_flops(const Module *module, InstId id) {
   count = saturating_mul(count, cost_dim(input, labels.input[0]) / batch_groups);
   for (uint32_t i = 0; i < labels.num_spatial && i < cost_window_rank(window); i++) {
     WindowDim dim = cost_window_dim(window, i);
-    Spatial spatial = {.input = cost_dim(input, labels.input[2 + i]),
-                       .kernel = cost_dim(kernel, labels.kernel[2 + i]),
-                       .output = cost_dim(output, labels.output[2 + i]),
-                       .stride = dim.stride,
-                       .pad_low = dim.pad_low,
-                       .base_dilation = dim.base_dilation,
-                       .window_dilation = dim.window_dilation};
+    Spatial spatial = spatial_of(&labels, i, dim, input, kernel, output);
     count = saturating_mul(count, valid_positions(&spatial));
   }
   enum { FLOPS_PER_MULTIPLY_ADD = 2 };
   return saturating_mul(count, FLOPS_PER_MULTIPLY_ADD);
+}
+
+/* Whether each output position meets at most one input element: such a window selects an element of
+ * a batch, which XLA:TPU writes as a spatial dimension. */
+static bool selects_one(const Spatial *spatial) {
+  return spatial->kernel > 1 && valid_positions(spatial) <= spatial->output;
+}
+
+double cost_convolution_waste(const Module *module, InstId id) {
+  const Shape *input = cost_operand_shape(module, id, 0), *output = inst_shape(module, id);
+  const Shape *kernel = cost_operand_shape(module, id, 1);
+  IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
+  DimLabels labels;
+  double waste = 1;
+  if (!read_dim_labels(module, id, &labels)) return waste;
+  for (uint32_t i = 0; i < labels.num_spatial && i < cost_window_rank(window); i++) {
+    WindowDim dim = cost_window_dim(window, i);
+    Spatial spatial = spatial_of(&labels, i, dim, input, kernel, output);
+    double skipped = 1;
+    if (dim.base_dilation > 1) {
+      if (!selects_one(&spatial)) skipped = (double)dim.base_dilation;
+    } else if (dim.size <= 2 * dim.stride) {
+      skipped = (double)dim.stride;
+    }
+    if (skipped > waste) waste = skipped;
+  }
+  return waste;
 }

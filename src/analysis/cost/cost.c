@@ -71,15 +71,14 @@ InstId cost_known_inst(const Module *module, const CostTable *table, InstId id) 
   return id < table->num_insts ? id : NO_ID;
 }
 
-/* Like cost_known_inst() for a computation. */
-static CompId known_comp(const Module *module, const CostTable *table, CompId id) {
+CompId cost_known_comp(const Module *module, const CostTable *table, CompId id) {
   if (id >= table->num_comps) id = comp_get(module, id)->origin;
   return id < table->num_comps ? id : NO_ID;
 }
 
 static Cost callee_cost(const Module *module, const CostTable *table, InstId id, uint32_t index) {
   if (index >= inst_get(module, id)->num_callees) return (Cost){0};
-  CompId comp = known_comp(module, table, inst_callees(module, id)[index]);
+  CompId comp = cost_known_comp(module, table, inst_callees(module, id)[index]);
   return comp == NO_ID ? (Cost){0} : table->comps[comp];
 }
 
@@ -441,6 +440,8 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
                      .param_reads = arena_zarray(out, int64_t, num_insts),
                      .matrix_types = arena_array(out, uint8_t, num_insts),
                      .known = cost_find_known(module, out, scratch),
+                     .estimated_cycles = cost_find_estimates(module, out),
+                     .measured_seconds = cost_find_measured(module, out),
                      .num_insts = num_insts,
                      .num_comps = num_comps};
   ArenaMark mark = arena_mark(scratch);
@@ -462,6 +463,7 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
   for (InstId id = 0; id < num_insts; id++) { /* not in any computation */
     if (!is_done[id]) analyze_inst(module, &table, id, scratch);
   }
+  table.comp_units = units_of_comps(module, &table, order, out);
   arena_reset(scratch, mark);
   return table;
 }
@@ -476,6 +478,6 @@ Cost cost_of_inst_known(const Module *module, const CostTable *table, InstId id,
 }
 
 Cost cost_total(const Module *module, const CostTable *table) {
-  CompId entry = known_comp(module, table, module->entry);
+  CompId entry = cost_known_comp(module, table, module->entry);
   return entry == NO_ID ? (Cost){0} : table->comps[entry];
 }

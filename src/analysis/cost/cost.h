@@ -28,9 +28,12 @@ typedef struct CostTable {
   int64_t *param_reads;  /* by InstId: bytes that a fused computation reads of this parameter */
   uint8_t *matrix_types; /* by InstId: ElementType of the matrix product that has most of its flops,
                             NUM_TYPES when there is none */
-  const double *link_seconds; /* by InstId: stalls if copies to and from the host overlap with
-                                 computation (analysis/cost/link.h); NULL = nothing overlaps */
-  const KnownCost **known;    /* by InstId: cost given by the user, NULL = none; or NULL */
+  const double *link_seconds;      /* by InstId: stalls if copies to and from the host overlap with
+                                      computation (analysis/cost/link.h); NULL = nothing overlaps */
+  const KnownCost **known;         /* by InstId: cost given by the user, NULL = none; or NULL */
+  const int64_t *estimated_cycles; /* by InstId: XLA:TPU's own estimate, -1 = none; or NULL */
+  const CostUnits *comp_units;     /* by CompId, see analysis/cost/units.h */
+  const double *measured_seconds;  /* by InstId: of one run, negative = not measured; or NULL */
   uint32_t num_insts;
   uint32_t num_comps;
 } CostTable;
@@ -56,7 +59,9 @@ typedef struct WeightedCost {
   double flops;
   double transcendentals;
   double bytes;
-  double seconds; /* modelled, see cost_seconds */
+  double seconds;           /* modelled, see cost_seconds */
+  double estimated_seconds; /* of these, what XLA:TPU estimates */
+  double measured_seconds;  /* of these, what was measured */
 } WeightedCost;
 
 /* Sum over all instructions that run, in the module as it is now. The body and condition of a loop
@@ -89,9 +94,12 @@ typedef enum CostBound {
   BOUND_LAUNCH, /* the launch of its kernel */
 } CostBound;
 
+typedef enum TimeSource { TIME_MODELLED, TIME_ESTIMATED, TIME_MEASURED } TimeSource;
+
 typedef struct ModelledTime {
   double seconds;
   CostBound bound;
+  TimeSource source;
 } ModelledTime;
 
 /* What the bytes of an instruction pass. */
@@ -116,6 +124,8 @@ typedef struct InstWork {
   bool is_matrix;   /* its flops are those of a matrix product */
   double flops, transcendentals, bytes;
   double stall_seconds;
+  double cycles;   /* by the compiler's own estimate; 0 = there is none */
+  CostUnits units; /* if its bytes pass the device's memory */
 } InstWork;
 
 /* The work of one instruction, and the modelled time of work on a device; cost_time() is both in
@@ -123,14 +133,23 @@ typedef struct InstWork {
 InstWork cost_work(const Module *module, const CostTable *table, InstId id);
 ModelledTime work_time(const InstWork *work, const DeviceProfile *profile);
 
-/* Modelled time of one instruction on the device, without the callees of control flow: the roofline
- * max(flops / peak of its type, transcendentals / rate, bytes / bandwidth) plus the fixed cost of a
- * kernel. Dots, convolutions, and fusions whose flops are mostly theirs, run at the matrix rate.
- * Collectives, and copies to or from the host's memory, run at the rate of their link; if the table
- * has link_seconds, such a copy takes only the time for which it stalls computation. A custom call
- * of unknown cost takes the time that its operands and its result take. The time is 0 for
- * parameters, constants, tuples, get-tuple-elements, bitcasts, barriers and the second halves of
- * asynchronous pairs. */
+/* What modelled times are to be multiplied by where some instructions were measured: the sum of
+ * their measured times, divided by that of their modelled ones. 1 if nothing was measured. */
+double cost_unmeasured_scale(const Module *module, const CostTable *table,
+                             const DeviceProfile *profile, int64_t default_trip_count,
+                             Arena *scratch);
+
+/* Modelled time of one instruction on the device, without the callees of control flow. If it or
+ * the instruction that it was cloned from was measured, that is its time. Otherwise, if the
+ * profile knows the clock, and the text has an estimate of XLA:TPU for the instruction or for the
+ * one that it was cloned from, it is the time. Otherwise, if the profile has prices of units, it is
+ * that of its units; else it is the roofline max(flops / peak of its type, transcendentals / rate,
+ * bytes / bandwidth) plus the fixed cost of a kernel. Dots, convolutions, and fusions whose flops
+ * are mostly theirs, run at the matrix rate. Collectives, and copies to or from the host's memory,
+ * run at the rate of their link; if the table has link_seconds, such a copy takes only the time for
+ * which it stalls computation. A custom call of unknown cost takes the time that its operands and
+ * its result take. The time is 0 for parameters, constants, tuples, get-tuple-elements, bitcasts,
+ * barriers and the second halves of asynchronous pairs. */
 ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,
                        InstId id);
 

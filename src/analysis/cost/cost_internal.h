@@ -61,6 +61,9 @@ static inline WindowDim cost_window_dim(IntSlice window, uint32_t dim) {
  * after cost_analyze(), the instruction that it was cloned from. NO_ID when there is none. */
 InstId cost_known_inst(const Module *module, const CostTable *table, InstId id);
 
+/* Likewise for a computation. */
+CompId cost_known_comp(const Module *module, const CostTable *table, CompId id);
+
 /* Bytes of all leaves of the result and of all operands, where a tuple operand counts only its
  * table. HloCostAnalysis assumes this unless an opcode has a rule of its own. */
 int64_t cost_default_bytes(const Module *module, InstId id);
@@ -68,10 +71,22 @@ int64_t cost_default_bytes(const Module *module, InstId id);
 /* convolution.c */
 int64_t cost_convolution_flops(const Module *module, InstId id);
 
+/* How many times as many positions as it needs XLA:TPU's convolution computes: those between the
+ * positions of a stride, or in the holes of a dilated input, in one of the dimensions. 1 for a
+ * window that selects one element of a batch. */
+double cost_convolution_waste(const Module *module, InstId id);
+
 typedef enum LinkDirection { LINK_NONE, LINK_TO_HOST, LINK_FROM_HOST } LinkDirection;
 
 /* seconds.c: the direction in which a copy or copy-start crosses the link to the host. */
 LinkDirection host_link_direction(const Module *module, InstId id);
+
+/* estimate.c: by InstId, the cycles that XLA:TPU estimates each instruction to take; -1 = none.
+ * NULL if there are no estimates at all. */
+const int64_t *cost_find_estimates(const Module *module, Arena *out);
+
+/* measured.c: by InstId, the seconds of Backend.times; NULL if the module was not measured. */
+const double *cost_find_measured(const Module *module, Arena *out);
 
 /* known.c: by InstId, the cost that the user gave for each instruction; NULL when none was
  * given. */

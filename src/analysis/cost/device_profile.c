@@ -1,4 +1,4 @@
-/* Reads device profiles. A profile is one JSON object with exactly these keys:
+/* Reads device profiles. A profile is one JSON object with these keys:
  *
  *   "name"              string, as on the command line
  *   "description"       string, one line for a list of profiles, with what had to be estimated
@@ -14,8 +14,18 @@
  *   "interconnect"      bytes per second to other devices, one direction
  *   "kernel_seconds"    fixed cost of one kernel, may be 0
  *
- * The keys of the two objects are element types as HLO writes them ("bf16", "s8", …) and "default",
- * which must be there: it holds for every type without a rate of its own. Rates are positive. */
+ *
+ * and possibly these two:
+ *
+ *   "clock"             Hz, of the cycles in which XLA:TPU estimates times; with it, estimates in a
+ *                       text are used
+ *   "cycles"            object: the price of each unit of analysis/cost/units.def in such cycles,
+ *                       and "product_vector", a factor; with it, times are sums of units instead of
+ *                       a roofline; "clock" must be there, too
+ *
+ * The keys of "flops" and "vector_flops" are element types as HLO writes them ("bf16", "s8", …) and
+ * "default", which must be there: it holds for every type without a rate of its own. Rates are
+ * positive. */
 #include "analysis/cost/device_profile.h"
 
 #include <math.h>
@@ -24,7 +34,14 @@
 #include "ir/chars.h"
 #include "ir/json_read.h"
 
-typedef enum KeyKind { KEY_STRING, KEY_BYTES, KEY_RATE, KEY_RATES, KEY_SECONDS } KeyKind;
+typedef enum KeyKind {
+  KEY_STRING,
+  KEY_BYTES,
+  KEY_RATE,
+  KEY_RATES,
+  KEY_SECONDS,
+  KEY_PRICES
+} KeyKind;
 
 typedef struct Key {
   const char *name;
@@ -35,15 +52,23 @@ typedef struct Key {
 static const Key keys[] = {
 #define KEY(field, kind) \
   { #field, kind, offsetof(DeviceProfile, field) }
-    KEY(name, KEY_STRING),           KEY(description, KEY_STRING),
-    KEY(source, KEY_STRING),         KEY(memory_bytes, KEY_BYTES),
-    KEY(memory_bandwidth, KEY_RATE), KEY(flops, KEY_RATES),
-    KEY(vector_flops, KEY_RATES),    KEY(transcendentals, KEY_RATE),
-    KEY(host_to_device, KEY_RATE),   KEY(device_to_host, KEY_RATE),
-    KEY(interconnect, KEY_RATE),     KEY(kernel_seconds, KEY_SECONDS),
+    KEY(name, KEY_STRING),
+    KEY(description, KEY_STRING),
+    KEY(source, KEY_STRING),
+    KEY(memory_bytes, KEY_BYTES),
+    KEY(memory_bandwidth, KEY_RATE),
+    KEY(flops, KEY_RATES),
+    KEY(vector_flops, KEY_RATES),
+    KEY(transcendentals, KEY_RATE),
+    KEY(host_to_device, KEY_RATE),
+    KEY(device_to_host, KEY_RATE),
+    KEY(interconnect, KEY_RATE),
+    KEY(kernel_seconds, KEY_SECONDS),
+    KEY(clock, KEY_RATE),
+    KEY(cycles, KEY_PRICES),
 #undef KEY
 };
-enum { NUM_KEYS = sizeof keys / sizeof *keys };
+enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 2 }; /* which are the last */
 
 typedef struct Reader {
   DeviceProfile *profile;
@@ -125,6 +150,42 @@ static rh_status read_rates(const Reader *reader, const cJSON *item, const Key *
   return RH_OK;
 }
 
+/* The place of a price in `prices`; NULL = there is no such unit. */
+static double *price_of(UnitPrices *prices, const char *key) {
+  for (int unit = 0; unit < NUM_UNITS; unit++) {
+    if (strcmp(unit_key((CostUnit)unit), key) == 0) return &prices->of[unit];
+  }
+  return strcmp(key, "product_vector") == 0 ? &prices->product_vector : NULL;
+}
+
+static rh_status read_prices(const Reader *reader, const cJSON *item, const Key *key) {
+  enum { NOT_GIVEN = -1 };
+  UnitPrices *prices = &reader->profile->cycles;
+  if (!cJSON_IsObject(item)) return fail(reader, key->name, "must be an object of prices by unit");
+  for (int unit = 0; unit < NUM_UNITS; unit++)
+    prices->of[unit] = NOT_GIVEN;
+  prices->product_vector = NOT_GIVEN;
+  const cJSON *price;
+  cJSON_ArrayForEach(price, item) {
+    const char *full = arena_printf(reader->out, "%s.%s", key->name, price->string);
+    double *place = price_of(prices, price->string);
+    if (!place) return fail(reader, full, "is no unit");
+    if (*place >= 0) return fail(reader, full, "is given twice");
+    if (!cJSON_IsNumber(price) || !(price->valuedouble >= 0) || !isfinite(price->valuedouble)) {
+      return fail(reader, full, "must be a number, 0 or more");
+    }
+    *place = price->valuedouble;
+  }
+  for (int unit = 0; unit < NUM_UNITS; unit++) {
+    if (prices->of[unit] >= 0) continue;
+    return fail(reader, arena_printf(reader->out, "%s.%s", key->name, unit_key((CostUnit)unit)),
+                "is missing");
+  }
+  if (prices->product_vector < 0) return fail(reader, "cycles.product_vector", "is missing");
+  reader->profile->has_units = true;
+  return RH_OK;
+}
+
 static rh_status read_value(const Reader *reader, const cJSON *item, const Key *key) {
   switch (key->kind) {
     case KEY_STRING: return read_string(reader, item, key);
@@ -132,6 +193,7 @@ static rh_status read_value(const Reader *reader, const cJSON *item, const Key *
     case KEY_RATE: return read_rate(reader, item, key);
     case KEY_RATES: return read_rates(reader, item, key);
     case KEY_SECONDS: return read_seconds(reader, item, key);
+    case KEY_PRICES: return read_prices(reader, item, key);
   }
   return RH_OK;
 }
@@ -151,8 +213,11 @@ static rh_status read_keys(const Reader *reader, const cJSON *root) {
     rh_status status = read_value(reader, item, &keys[i]);
     if (status != RH_OK) return status;
   }
-  for (size_t i = 0; i < NUM_KEYS; i++) {
+  for (size_t i = 0; i < NUM_KEYS - NUM_OPTIONAL_KEYS; i++) {
     if (!is_given[i]) return fail(reader, keys[i].name, "is missing");
+  }
+  if (reader->profile->has_units && reader->profile->clock <= 0) {
+    return fail(reader, "clock", "is missing, which 'cycles' needs");
   }
   return RH_OK;
 }

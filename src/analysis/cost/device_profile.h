@@ -3,6 +3,7 @@
 #ifndef REMAT_HLO_ANALYSIS_COST_DEVICE_PROFILE_H
 #define REMAT_HLO_ANALYSIS_COST_DEVICE_PROFILE_H
 
+#include "analysis/cost/units.h"
 #include "ir/diag.h"
 #include "ir/shape.h"
 
@@ -19,6 +20,10 @@ typedef struct DeviceProfile {
   double device_to_host;
   double interconnect;   /* bytes per second between devices */
   double kernel_seconds; /* fixed cost of one instruction */
+  double scale;          /* of modelled times, by what was measured; 0 = 1 */
+  double clock;          /* Hz, of the cycles that XLA:TPU estimates; 0 = it makes no estimates */
+  bool has_units;        /* whether `cycles` is known; then `clock` is, too */
+  UnitPrices cycles;     /* prices of units; see analysis/cost/units.h */
 } DeviceProfile;
 
 /* Reads a profile; its strings are allocated in `out`. Unknown or missing keys, wrong types and

@@ -48,9 +48,16 @@ static double rank_correlation(const double *a, const double *b, uint32_t count,
   return only_a > 0 && only_b > 0 ? both / sqrt(only_a * only_b) : NAN;
 }
 
+static double sum_of(const double *values, uint32_t count) {
+  double sum = 0;
+  for (uint32_t i = 0; i < count; i++)
+    sum += values[i];
+  return sum;
+}
+
 ModelError model_error(const double *modelled, const double *measured, uint32_t count,
                        Arena *scratch) {
-  if (count == 0) return (ModelError){NAN, NAN, NAN};
+  if (count == 0) return (ModelError){NAN, NAN, NAN, NAN};
   Arena *inner = arena_new(arena_options(scratch));
   double *errors = arena_array(inner, double, count);
   for (uint32_t i = 0; i < count; i++)
@@ -58,7 +65,8 @@ ModelError model_error(const double *modelled, const double *measured, uint32_t 
   const Ranked *list = sorted(errors, count, inner);
   ModelError error = {.rank_correlation = rank_correlation(modelled, measured, count, inner),
                       .median_error = (list[(count - 1) / 2].value + list[count / 2].value) / 2,
-                      .worst_error = list[count - 1].value};
+                      .worst_error = list[count - 1].value,
+                      .sum_ratio = sum_of(modelled, count) / sum_of(measured, count)};
   arena_free(inner);
   return error;
 }

@@ -9,6 +9,7 @@ typedef struct ModelError {
                               two does not vary */
   double median_error;     /* of |modelled / measured - 1| */
   double worst_error;
+  double sum_ratio; /* of the sums, modelled / measured */
 } ModelError;
 
 /* Compares `count` pairs; all figures are NaN if there are none. O(n log n). */

@@ -108,18 +108,22 @@ static void set_transfer(const Module *module, InstId id, int64_t bytes, InstWor
                                        : (double)bytes;
 }
 
+static ModelledTime seconds_by(double seconds, CostBound bound) {
+  return (ModelledTime){.seconds = seconds, .bound = bound};
+}
+
 static ModelledTime transfer_time(const InstWork *work, const DeviceProfile *profile) {
   switch (work->route) {
-    case ROUTE_TO_HOST: return (ModelledTime){work->bytes / profile->device_to_host, BOUND_LINK};
-    case ROUTE_FROM_HOST: return (ModelledTime){work->bytes / profile->host_to_device, BOUND_LINK};
-    case ROUTE_DEVICES: return (ModelledTime){work->bytes / profile->interconnect, BOUND_LINK};
+    case ROUTE_TO_HOST: return seconds_by(work->bytes / profile->device_to_host, BOUND_LINK);
+    case ROUTE_FROM_HOST: return seconds_by(work->bytes / profile->host_to_device, BOUND_LINK);
+    case ROUTE_DEVICES: return seconds_by(work->bytes / profile->interconnect, BOUND_LINK);
     case ROUTE_MEMORY: break;
   }
-  return (ModelledTime){work->bytes / profile->memory_bandwidth, BOUND_MEMORY};
+  return seconds_by(work->bytes / profile->memory_bandwidth, BOUND_MEMORY);
 }
 
 static ModelledTime longer(ModelledTime time, double seconds, CostBound bound) {
-  return seconds > time.seconds ? (ModelledTime){seconds, bound} : time;
+  return seconds > time.seconds ? seconds_by(seconds, bound) : time;
 }
 
 /* An instruction that is not in the table and is not a clone of one that is, such as a copy, or the
@@ -132,7 +136,8 @@ static Cost timed_cost(const Module *module, const CostTable *table, InstId id) 
   return (Cost){.bytes = cost_default_bytes(module, id)};
 }
 
-InstWork cost_work(const Module *module, const CostTable *table, InstId id) {
+/* `with_units`: the units are needed, too. */
+static InstWork work_of(const Module *module, const CostTable *table, InstId id, bool with_units) {
   bool is_idle = runs_nothing((Opcode)inst_get(module, id)->opcode);
   if (table->link_seconds && id < table->num_insts && table->link_seconds[id] >= 0) {
     double seconds = table->link_seconds[id];
@@ -152,12 +157,37 @@ InstWork cost_work(const Module *module, const CostTable *table, InstId id) {
                    .flops = (double)cost.flops,
                    .transcendentals = (double)cost.transcendentals};
   set_transfer(module, id, cost.bytes, &work);
+  if (work.route == ROUTE_MEMORY) {
+    bool has_cycles =
+        table->estimated_cycles && known != NO_ID && table->estimated_cycles[known] >= 0;
+    if (has_cycles) work.cycles = (double)table->estimated_cycles[known];
+    if (with_units) work.units = units_of_inst(module, table, id);
+  }
   return work;
 }
 
-ModelledTime work_time(const InstWork *work, const DeviceProfile *profile) {
-  if (work->kind == WORK_NONE) return (ModelledTime){0};
-  if (work->kind == WORK_STALL) return (ModelledTime){work->stall_seconds, BOUND_LINK};
+InstWork cost_work(const Module *module, const CostTable *table, InstId id) {
+  return work_of(module, table, id, true);
+}
+
+static CostBound bound_of_units(UnitBound bound) {
+  switch (bound) {
+    case UNITS_KERNEL: return BOUND_LAUNCH;
+    case UNITS_MEMORY: return BOUND_MEMORY;
+    case UNITS_MATRIX:
+    case UNITS_VECTOR: return BOUND_COMPUTE;
+    case UNITS_NOTHING: break;
+  }
+  return BOUND_NOTHING;
+}
+
+static ModelledTime unit_time(const InstWork *work, const DeviceProfile *profile) {
+  UnitBound bound;
+  double cycles = units_cycles(&work->units, &profile->cycles, &bound);
+  return seconds_by(cycles / profile->clock, bound_of_units(bound));
+}
+
+static ModelledTime roofline_time(const InstWork *work, const DeviceProfile *profile) {
   double peak = work->is_matrix ? profile->flops[work->type] : profile->vector_flops[work->type];
   ModelledTime time = transfer_time(work, profile);
   time = longer(time, work->flops / peak, BOUND_COMPUTE);
@@ -167,10 +197,35 @@ ModelledTime work_time(const InstWork *work, const DeviceProfile *profile) {
   return time;
 }
 
+ModelledTime work_time(const InstWork *work, const DeviceProfile *profile) {
+  if (work->kind == WORK_NONE) return (ModelledTime){0};
+  if (work->kind == WORK_STALL) return seconds_by(work->stall_seconds, BOUND_LINK);
+  bool counts_units = profile->has_units && work->route == ROUTE_MEMORY;
+  ModelledTime time = counts_units ? unit_time(work, profile) : roofline_time(work, profile);
+  if (work->cycles > 0 && profile->clock > 0) {
+    time.seconds = work->cycles / profile->clock;
+    time.source = TIME_ESTIMATED;
+    if (time.bound == BOUND_NOTHING) time.bound = BOUND_LAUNCH;
+  }
+  return time;
+}
+
+/* What is measured replaces the time, but not what bounds it. What waits for a link waits, whatever
+ * the copy itself took. */
 ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,
                        InstId id) {
-  InstWork work = cost_work(module, table, id);
-  return work_time(&work, profile);
+  InstWork work = work_of(module, table, id, profile->has_units);
+  ModelledTime time = work_time(&work, profile);
+  if (work.kind != WORK_KERNEL) return time;
+  InstId known = table->measured_seconds ? cost_known_inst(module, table, id) : NO_ID;
+  if (known != NO_ID && table->measured_seconds[known] >= 0) {
+    time.seconds = table->measured_seconds[known];
+    time.source = TIME_MEASURED;
+    if (time.bound == BOUND_NOTHING) time.bound = BOUND_LAUNCH;
+  } else if (profile->scale > 0) {
+    time.seconds *= profile->scale;
+  }
+  return time;
 }
 
 double cost_seconds(const Module *module, const CostTable *table, const DeviceProfile *profile,

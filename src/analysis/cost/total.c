@@ -12,6 +12,8 @@ static void add_weighted(WeightedCost *sum, WeightedCost cost, double weight) {
   sum->transcendentals += cost.transcendentals * weight;
   sum->bytes += cost.bytes * weight;
   sum->seconds += cost.seconds * weight;
+  sum->estimated_seconds += cost.estimated_seconds * weight;
+  sum->measured_seconds += cost.measured_seconds * weight;
 }
 
 typedef struct Weighing {
@@ -25,14 +27,16 @@ typedef struct Weighing {
 
 static WeightedCost own_cost(const Weighing *weighing, InstId id) {
   Cost cost = cost_of_inst_known(weighing->module, weighing->table, id, weighing->scratch);
-  double seconds = 0;
+  ModelledTime time = {0};
   if (weighing->profile) {
-    seconds = cost_seconds(weighing->module, weighing->table, weighing->profile, id);
+    time = cost_time(weighing->module, weighing->table, weighing->profile, id);
   }
   return (WeightedCost){.flops = (double)cost.flops,
                         .transcendentals = (double)cost.transcendentals,
                         .bytes = (double)cost.bytes,
-                        .seconds = seconds};
+                        .seconds = time.seconds,
+                        .estimated_seconds = time.source == TIME_ESTIMATED ? time.seconds : 0,
+                        .measured_seconds = time.source == TIME_MEASURED ? time.seconds : 0};
 }
 
 static double trip_count(const Weighing *weighing, InstId id) {

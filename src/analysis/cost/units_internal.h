@@ -1,0 +1,40 @@
+/* Declarations shared by the files that count units. */
+#ifndef REMAT_HLO_ANALYSIS_COST_UNITS_INTERNAL_H
+#define REMAT_HLO_ANALYSIS_COST_UNITS_INTERNAL_H
+
+#include <math.h>
+
+#include "analysis/cost/cost_internal.h"
+
+static inline void units_count(CostUnits *units, CostUnit unit, double count) {
+  units->of[unit] += (float)count;
+}
+
+/* The dimension that is `index`-th from the minor-most one in memory; -1 = there is none. */
+static inline int64_t units_minor_dim(const Shape *shape, uint32_t index) {
+  if (!shape || !shape_is_array(shape) || index >= shape->rank) return -1;
+  return shape->minor_to_major ? shape->minor_to_major[index] : (int64_t)(shape->rank - 1 - index);
+}
+
+/* An array that is moved as such, not a scalar, which the scalar unit has in its own memory. */
+static inline bool units_is_moved(const Shape *shape) {
+  return shape && shape_is_array(shape) && cost_elements(shape) > 1;
+}
+
+enum { VMEM_SPACE = 1 };
+
+static inline bool units_is_in_vmem(const Shape *shape) {
+  return shape_memory_space(shape) == VMEM_SPACE;
+}
+
+/* units_vector.c: the work of one instruction in the vector unit. */
+void units_add_vector(const Module *module, InstId id, CostUnits *units);
+
+/* units_product.c: what a product asks of a matrix unit of `cells` x `cells`, in such of 128 x 128;
+ * 0 for other instructions. */
+double units_of_product(const Module *module, const CostTable *table, InstId id, int64_t cells);
+
+/* units_transfer.c: what an instruction moves, and what it needs to begin. */
+void units_add_transfers(const Module *module, const CostTable *table, InstId id, CostUnits *units);
+
+#endif

@@ -1,0 +1,18 @@
+/* What the two ways to fit a profile share. */
+#ifndef REMAT_HLO_API_CALIBRATION_H
+#define REMAT_HLO_API_CALIBRATION_H
+
+#include "analysis/cost/model_error.h"
+#include "remat_hlo.h"
+
+typedef struct CalibrationHandle {
+  rh_calibration calibration; /* the first member: the handle is found by it */
+  Arena *arena;
+} CalibrationHandle;
+
+rh_model_error calibration_public_error(const ModelError *error);
+
+/* "rank correlation 0.59, median error 20 %" */
+const char *calibration_error_text(const rh_model_error *error, Arena *out);
+
+#endif

@@ -1,0 +1,1 @@
+calibrate dumps --device=h100-sxm -o here.json

@@ -1,0 +1,1 @@
+cost input.hlo --device=tpu-v5e

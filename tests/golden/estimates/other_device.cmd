@@ -1,0 +1,1 @@
+cost input.hlo --device=h100-sxm

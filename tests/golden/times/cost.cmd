@@ -1,0 +1,1 @@
+cost step.hlo --times=step.xplane.pb.gz --device=cpu

@@ -1,0 +1,1 @@
+cost step.xplane.pb.gz --device=cpu

@@ -1,0 +1,1 @@
+cost step.hlo --times=step.hlo

@@ -1,0 +1,1 @@
+cost other.hlo --times=step.xplane.pb.gz

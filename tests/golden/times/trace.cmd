@@ -1,0 +1,1 @@
+cost step.hlo --times=step.trace.json.gz --device=cpu --json=- -q

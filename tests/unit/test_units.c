@@ -1,0 +1,284 @@
+/* What instructions do on a TPU, in units, and the time that prices make of that. */
+#include <math.h>
+
+#include "cost_fixture.h"
+
+#define T "{1,0:T(8,128)}"
+#define V "{1,0:T(8,128)S(1)}"
+
+static CostUnits units_of(const Analysed *analysed, const char *name) {
+  return units_of_inst(analysed->module, &analysed->table, find_inst(analysed->module, name));
+}
+
+/* ---- what is counted ---- */
+
+/* A row: the entry's instructions, of which `x` is looked at, and how many units of a kind it has.
+ */
+static const struct {
+  const char *comps;
+  const char *body;
+  CostUnit unit;
+  double count;
+} cases[] = {
+    /* 100 rows of 200 lanes are 13 x 2 registers, and 26 pieces of 4 KiB; bf16 has half of them */
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n", UNIT_SIMPLE,
+     26},
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n", UNIT_READ,
+     26},
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n", UNIT_KERNEL,
+     1},
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = bf16[100,200]" T " convert(p)\n",
+     UNIT_WRITE, 13},
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = bf16[100,200]" T " convert(p)\n", UNIT_PACK,
+     26},
+    {"", "p = bf16[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " convert(p)\n",
+     UNIT_UNPACK, 26},
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " tanh(p)\n",
+     UNIT_TRANSCENDENTAL, 26},
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " rsqrt(p)\n", UNIT_ROOT,
+     26},
+    /* without tiles, those of XLA:TPU are assumed; the other layout has 25 x 1 */
+    {"", "p = f32[100,200] parameter(0)\n ROOT x = f32[100,200] negate(p)\n", UNIT_SIMPLE, 26},
+    {"", "p = f32[100,200]{0,1} parameter(0)\n ROOT x = f32[100,200]{0,1} negate(p)\n", UNIT_SIMPLE,
+     25},
+    /* what stays in VMEM is read all the same, but writing it is free */
+    {"", "p = f32[100,200]" V " parameter(0)\n ROOT x = f32[100,200]" V " negate(p)\n", UNIT_READ,
+     26},
+    {"", "p = f32[100,200]" V " parameter(0)\n ROOT x = f32[100,200]" V " negate(p)\n", UNIT_WRITE,
+     0},
+    /* a tile of one row fills a register, though not a piece */
+    {"",
+     "p = f32[16,128]{1,0:T(1,128)} parameter(0)\n ROOT x = f32[16,128]{1,0:T(1,128)} negate(p)\n",
+     UNIT_READ, 2},
+    {"",
+     "p = f32[16,1,128]{2,1,0:T(1,128)} parameter(0)\n"
+     "ROOT x = f32[16,1,128]{2,1,0:T(1,128)} negate(p)\n",
+     UNIT_SIMPLE, 16},
+    /* broadcasts and reductions by what becomes of lanes and rows */
+    {"", "p = f32[100]{0} parameter(0)\n ROOT x = f32[100,200]" T " broadcast(p), dimensions={0}\n",
+     UNIT_SPREAD_LANES, 26},
+    {"", "p = f32[200]{0} parameter(0)\n ROOT x = f32[100,200]" T " broadcast(p), dimensions={1}\n",
+     UNIT_SPREAD_ROWS, 26},
+    {"", "p = f32[] parameter(0)\n ROOT x = f32[100,200]" T " broadcast(p), dimensions={}\n",
+     UNIT_SIMPLE, 26},
+    {"",
+     "p = pred[100]{0} parameter(0)\n ROOT x = pred[100,200]" T " broadcast(p), dimensions={0}\n",
+     UNIT_MASK, 26},
+    {"add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n",
+     "p = f32[100,200]" T " parameter(0)\n z = f32[] constant(0)\n"
+     "ROOT x = f32[100]{0} reduce(p, z), dimensions={1}, to_apply=add\n",
+     UNIT_REDUCE_LANES, 26},
+    {"add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n",
+     "p = f32[100,200]" T " parameter(0)\n z = f32[] constant(0)\n"
+     "ROOT x = f32[200]{0} reduce(p, z), dimensions={0}, to_apply=add\n",
+     UNIT_REDUCE_ROWS, 26},
+    {"add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n",
+     "p = f32[3,100,200]{2,1,0:T(8,128)} parameter(0)\n z = f32[] constant(0)\n"
+     "ROOT x = f32[100,200]" T " reduce(p, z), dimensions={0}, to_apply=add\n",
+     UNIT_REDUCE, 78},
+    /* copies by what changes places */
+    {"", "p = f32[128,128]" T " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)} copy(p)\n",
+     UNIT_TRANSPOSE, 16},
+    {"",
+     "p = f32[128,128]" T " parameter(0)\n ROOT x = f32[128,128]" T
+     " transpose(p), dimensions={1,0}\n",
+     UNIT_TRANSPOSE, 16},
+    {"",
+     "p = f32[8,8,128]{2,1,0:T(8,128)} parameter(0)\n ROOT x = f32[8,8,128]{2,0,1:T(8,128)} "
+     "copy(p)\n",
+     UNIT_PERMUTE, 8},
+    {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
+     UNIT_VMEM_TRANSPOSE, 1},
+    {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
+     UNIT_READ, 0},
+    /* only what is touched of an array in place, or of one that is sliced */
+    {"",
+     "p = f32[64,128]" T " parameter(0)\n u = f32[8,128]" T
+     " parameter(1)\n i = s32[] parameter(2)\n"
+     "ROOT x = f32[64,128]" T " dynamic-update-slice(p, u, i, i)\n",
+     UNIT_WRITE, 1},
+    {"f { p = f32[64,128]" T " parameter(0)\n u = f32[8,128]" T
+     " parameter(1)\n i = s32[] parameter(2)\n"
+     "n = f32[8,128]" T " negate(u)\n ROOT d = f32[64,128]" T
+     " dynamic-update-slice(p, n, i, i) }\n",
+     "p = f32[64,128]" T " parameter(0)\n u = f32[8,128]" T
+     " parameter(1)\n i = s32[] parameter(2)\n"
+     "ROOT x = f32[64,128]" T " fusion(p, u, i), kind=kLoop, calls=f\n",
+     UNIT_READ, 1},
+    {"f { p = f32[64,128]" T " parameter(0)\n i = s32[] parameter(1)\n"
+     "d = f32[8,128]" T " dynamic-slice(p, i, i), dynamic_slice_sizes={8,128}\n"
+     "ROOT n = f32[8,128]" T " negate(d) }\n",
+     "p = f32[64,128]" T " parameter(0)\n i = s32[] parameter(1)\n"
+     "ROOT x = f32[8,128]" T " fusion(p, i), kind=kLoop, calls=f\n",
+     UNIT_READ, 1},
+    /* products: 100 rows are 13 x 8, 200 contracted elements 2 x 128, 300 columns 3 x 128 */
+    {"",
+     "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
+     "ROOT x = f32[100,300]" T " dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+     UNIT_PRODUCT_MACS, 13 * 2 * 3},
+    {"",
+     "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
+     "ROOT x = f32[100,300]" T " dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+     UNIT_WIDE_MACS, 13 * 2 * 4},
+    {"",
+     "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
+     "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf\n",
+     UNIT_PRODUCT_MACS, 13 * 2 * 3},
+    {"",
+     "p = f32[4,10,200] parameter(0)\n q = f32[4,200,30] parameter(1)\n"
+     "ROOT x = f32[4,10,30] dot(p, q), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+     "lhs_contracting_dims={2}, rhs_contracting_dims={1}\n",
+     UNIT_PRODUCT_MACS, 4 * 2 * 2},
+    {"",
+     "p = f32[8,16,16,128] parameter(0)\n q = f32[3,3,128,128] parameter(1)\n"
+     "ROOT x = f32[8,8,8,128] convolution(p, q), window={size=3x3 stride=2x2 pad=0_1x0_1}, "
+     "dim_labels=b01f_01io->b01f\n",
+     UNIT_PRODUCT_MACS, 8 * 8 * 9 * 2},
+    {"",
+     "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" V " parameter(1)\n"
+     "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf\n",
+     UNIT_PRODUCT_READ, 26},
+    {"",
+     "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" V " parameter(1)\n"
+     "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf\n",
+     UNIT_PRODUCT_VMEM_READ, 75},
+    {"f { p = f32[100,200]" T " parameter(0)\n q = bf16[200,300]" T " parameter(1)\n"
+     "c = bf16[100,200]" T " convert(p)\n"
+     "ROOT d = bf16[100,300]" T " convolution(c, q), dim_labels=bf_io->bf }\n",
+     "p = f32[100,200]" T " parameter(0)\n q = bf16[200,300]" T " parameter(1)\n"
+     "ROOT x = bf16[100,300]" T " fusion(p, q), kind=kOutput, calls=f\n",
+     UNIT_PRODUCT_PACK, 26},
+    /* the scalar unit's work, other names for memory, and what runs beside the rest */
+    {"", "p = f32[] parameter(0)\n ROOT x = f32[] negate(p)\n", UNIT_KERNEL, 0},
+    {"",
+     "p = f32[8,128]" V " parameter(0)\n"
+     "ROOT x = f32[16,128]" V " custom-call(p, p), custom_call_target=\"ConcatBitcast\"\n",
+     UNIT_KERNEL, 0},
+    {"",
+     "p = f32[100,200]" T " parameter(0)\n"
+     "ROOT x = (f32[100,200]" V ", f32[100,200]" T ", u32[]) copy-start(p)\n",
+     UNIT_KERNEL, 0},
+    {"", "ROOT x = s32[8,128]" V " iota(), iota_dimension=0\n", UNIT_UNREAD, 1},
+};
+
+START_TEST(units_are_counted) {
+  Analysed analysed = analyse_body(cases[_i].comps, cases[_i].body);
+  double found = (double)units_of(&analysed, "x").of[cases[_i].unit];
+  ck_assert_msg(found == cases[_i].count, "%s: %g of %s, not %g", cases[_i].body, found,
+                unit_key(cases[_i].unit), cases[_i].count);
+  finish(analysed);
+}
+END_TEST
+
+/* ---- prices ---- */
+
+static UnitPrices flat_prices(double price) {
+  UnitPrices prices = {.product_vector = 1};
+  for (int unit = 0; unit < NUM_UNITS; unit++)
+    prices.of[unit] = price;
+  return prices;
+}
+
+START_TEST(work_adds_up_except_within_products) {
+  CostUnits units = {.of = {[UNIT_KERNEL] = 1, [UNIT_READ] = 100, [UNIT_SIMPLE] = 50}};
+  UnitPrices prices = flat_prices(2);
+  UnitBound bound;
+  ck_assert_double_eq(units_cycles(&units, &prices, &bound), 2 + 200 + 100);
+  ck_assert_int_eq(bound, UNITS_MEMORY);
+  units = (CostUnits){.of = {[UNIT_KERNEL] = 1,
+                             [UNIT_PRODUCT_READ] = 10,
+                             [UNIT_PRODUCT_MACS] = 100,
+                             [UNIT_SIMPLE] = 50}};
+  /* The matrix unit takes longest; of the other two, a tenth counts. */
+  ck_assert_double_eq_tol(units_cycles(&units, &prices, &bound), 2 + 200 + 0.1 * (20 + 100), 1e-9);
+  ck_assert_int_eq(bound, UNITS_MATRIX);
+  prices.product_vector = 3;
+  ck_assert_double_eq_tol(units_cycles(&units, &prices, &bound), 2 + 300 + 0.1 * (20 + 200), 1e-9);
+  ck_assert_int_eq(bound, UNITS_VECTOR);
+}
+END_TEST
+
+/* ---- estimates ---- */
+
+#define CONFIG(cycles) \
+  "backend_config={\"window_config\":{\"estimated_cycles\":\"" cycles "\",\"is_mask\":false}}"
+
+static const char estimated[] =
+    "HloModule m\n"
+    "ENTRY e {\n"
+    " p = f32[100,200]{1,0} parameter(0)\n"
+    " a = f32[100,200]{1,0} negate(p), " CONFIG("3000") "\n"
+    " b = f32[100,200]{1,0} negate(a), " CONFIG("9223372036854775807") "\n"
+    " c = f32[100,200]{1,0} negate(b), backend_config=\"{\\\"window_config\\\":{\\\"estimated_cycles\\\":\\\"500\\\"}}\"\n"
+    " d = f32[100,200]{1,0} negate(c)\n"
+    " ROOT r = (f32[100,200]{1,0}) tuple(d) }\n";
+
+static DeviceProfile clocked(void) {
+  DeviceProfile profile = device_profile_default();
+  profile.clock = 1e9;
+  return profile;
+}
+
+START_TEST(estimates_are_the_time) {
+  Analysed analysed = analyse(parse_or_fail(estimated));
+  DeviceProfile with = clocked(), without = device_profile_default();
+  const char *names[] = {"a", "b", "c", "d"};
+  double expected[] = {3e-6, -1, 5e-7, -1};
+  for (int i = 0; i < 4; i++) {
+    InstId id = find_inst(analysed.module, names[i]);
+    ModelledTime time = cost_time(analysed.module, &analysed.table, &with, id);
+    ModelledTime roofline = cost_time(analysed.module, &analysed.table, &without, id);
+    ck_assert_int_eq(time.source, expected[i] < 0 ? TIME_MODELLED : TIME_ESTIMATED);
+    ck_assert_double_eq_tol(time.seconds, expected[i] < 0 ? roofline.seconds : expected[i], 1e-15);
+    ck_assert_int_eq(roofline.source, TIME_MODELLED);
+  }
+  finish(analysed);
+}
+END_TEST
+
+START_TEST(clone_has_the_estimate_of_its_original) {
+  Analysed analysed = analyse(parse_or_fail(estimated));
+  Module *module = analysed.module;
+  InstId original = find_inst(module, "a"), operand = find_inst(module, "p");
+  InstId clone = module_add_inst(module, module->entry,
+                                 &(InstSpec){.opcode = OPCODE_NEGATE,
+                                             .name = STR("a.remat"),
+                                             .shape = inst_get(module, original)->shape,
+                                             .operands = &operand,
+                                             .num_operands = 1});
+  inst_get(module, clone)->origin = original;
+  DeviceProfile profile = clocked();
+  ck_assert_double_eq(cost_seconds(module, &analysed.table, &profile, clone),
+                      cost_seconds(module, &analysed.table, &profile, original));
+  finish(analysed);
+}
+END_TEST
+
+START_TEST(prices_are_the_time_where_there_is_no_estimate) {
+  Analysed analysed = analyse(parse_or_fail(estimated));
+  DeviceProfile profile = clocked();
+  profile.has_units = true;
+  profile.cycles = flat_prices(10);
+  InstId id = find_inst(analysed.module, "d");
+  ModelledTime time = cost_time(analysed.module, &analysed.table, &profile, id);
+  /* A kernel, 26 pieces read, 26 written, 26 registers negated. */
+  ck_assert_double_eq_tol(time.seconds, 10 * (1 + 3 * 26) / 1e9, 1e-15);
+  ck_assert_int_eq(time.bound, BOUND_MEMORY);
+  id = find_inst(analysed.module, "a");
+  ck_assert_double_eq_tol(cost_seconds(analysed.module, &analysed.table, &profile, id), 3e-6,
+                          1e-15);
+  finish(analysed);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("units");
+  TCase *tc = tcase_create("units");
+  tcase_add_loop_test(tc, units_are_counted, 0, sizeof cases / sizeof *cases);
+  tcase_add_test(tc, work_adds_up_except_within_products);
+  tcase_add_test(tc, estimates_are_the_time);
+  tcase_add_test(tc, clone_has_the_estimate_of_its_original);
+  tcase_add_test(tc, prices_are_the_time_where_there_is_no_estimate);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
