@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Compiles programs for a TPU that is not there, keeps the texts with XLA:TPU's estimates of time, fits the prices of
+the device's profile to them, and judges profiles by programs that the fit has not seen. Run by scripts/fit-estimates.
+
+usage: fit_estimates.py compile FOLDER TARGET KIND NAME...   compiles programs; one process has one target
+       fit_estimates.py judge TOOL DEVICE FOLDER             a table of errors on the texts in a folder
+       fit_estimates.py adopt PROFILE FITTED TEXT            takes the prices of FITTED into the profile"""
+
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "tests" / "accelerators"))
+ESTIMATE = re.compile(r'"estimated_cycles":"(\d+)"')
+INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = ")
+NO_ESTIMATE = 1 << 62
+
+
+# ---- compilation ----
+
+def programs_of(kind, names):
+    """Programs by name: pieces of one seed, those of tests/accelerators with sizes of a seed, or held-out ones."""
+    import estimate_programs
+    import programs
+    if kind == "held_out":
+        return {name: programs.Program(*estimate_programs.HELD_OUT[name]())
+                for name in names or estimate_programs.HELD_OUT}
+    if kind in ("pieces", "steps"):
+        return {name: programs.Program(*made) for seed in names
+                for name, made in getattr(estimate_programs, kind)(int(seed)).items()}
+    return {name: programs.PROGRAMS[name](programs.Sizes(f"{kind} {name}")) for name in names}
+
+
+def compile_programs(folder, target_name, kind, names):
+    """What is there already is left alone. A program that does not compile is named, and left out."""
+    from compile_one import environment_for, lower
+    from targets import TARGETS
+    target, folder = TARGETS[target_name], pathlib.Path(folder)
+    os.environ.update(environment_for(target, folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, program in programs_of(kind, names).items():
+        path = folder / f"{name}.txt"
+        if path.exists():
+            continue
+        try:
+            text = lower(program, name, target).compile().as_text()
+        except Exception as error:  # XLA's, of which the text is all that there is
+            print(f"{name}: not compiled: {str(error)[:300]}", flush=True)
+            continue
+        path.write_text(text)
+        print(f"{name}: {len(ESTIMATE.findall(text))} estimates", flush=True)
+
+
+# ---- judgement ----
+
+def estimates_of(text):
+    """Cycles by instruction."""
+    found = {}
+    for line in text.splitlines():
+        name, cycles = INSTRUCTION.match(line), ESTIMATE.search(line)
+        if name and cycles and 0 < int(cycles[1]) < NO_ESTIMATE:
+            found[name[1]] = int(cycles[1])
+    return found
+
+
+def modelled(tool, device, text):
+    """Seconds of one run of each instruction, of the text without its estimates."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "hidden.hlo"
+        path.write_text(ESTIMATE.sub(f'"estimated_cycles":"{(1 << 63) - 1}"', text))
+        made = subprocess.run([tool, "cost", path, f"--device={device}", "--json=-", "--quiet"], check=True,
+                              capture_output=True, text=True)
+    return {row["name"]: row["seconds"] / row["runs"] for row in json.loads(made.stdout)["by_instruction"]}
+
+
+def ranks(values):
+    order = sorted(range(len(values)), key=values.__getitem__)
+    made = [0.0] * len(values)
+    begin = 0
+    while begin < len(order):
+        end = begin
+        while end < len(order) and values[order[end]] == values[order[begin]]:
+            end += 1
+        for place in order[begin:end]:
+            made[place] = (begin + 1 + end) / 2
+        begin = end
+    return made
+
+
+def rank_correlation(a, b):
+    return statistics.correlation(ranks(a), ranks(b)) if len(set(a)) > 1 and len(set(b)) > 1 else float("nan")
+
+
+def judge(tool, device, folder, clock):
+    """Prints a row for each text. All instructions with an estimate count, in every computation, once."""
+    rows = []
+    for path in sorted(pathlib.Path(folder).glob("*.txt")):
+        text = path.read_text()
+        cycles, seconds = estimates_of(text), modelled(tool, device, text)
+        pairs = [(seconds.get(name, 0.0) * clock, count) for name, count in cycles.items()]
+        if not pairs:
+            continue
+        ours, theirs = zip(*pairs)
+        rows.append((path.stem, len(pairs), rank_correlation(ours, theirs),
+                     statistics.median(abs(a / b - 1) for a, b in pairs), sum(ours) / sum(theirs)))
+    print(f"{'program':24} {'instructions':>12} {'rank correlation':>16} {'median error':>12} {'sum':>6}")
+    for name, count, rank, error, ratio in rows:
+        print(f"{name:24} {count:12} {rank:16.3f} {error:12.1%} {ratio:6.3f}")
+    return rows
+
+
+# ---- the shipped profiles ----
+
+def adopt(profile, fitted, origin):
+    """Writes the prices into the profile, whose other lines stay as they are, and says where they come from."""
+    path = pathlib.Path(profile)
+    text, made = path.read_text(), json.loads(pathlib.Path(fitted).read_text())
+    text = re.sub(r',\n  "cycles": \{.*?\n  \}', "", text, flags=re.DOTALL)
+    text = re.sub(r"; cycles: [^\"]*", "", text)
+    text = re.sub(r'("source": "[^"]*)"', lambda found: f'{found[1]}; cycles: {origin}"', text)
+    prices = ",\n".join(f'    "{name}": {price:.6g}' for name, price in made["cycles"].items())
+    path.write_text(text.rstrip().removesuffix("}").rstrip() + f',\n  "cycles": {{\n{prices}\n  }}\n}}\n')
+
+
+def main():
+    command, *rest = sys.argv[1:]
+    if command == "compile":
+        folder, target, kind, *names = rest
+        compile_programs(folder, target, kind, names)
+    elif command == "judge":
+        tool, device, folder = rest
+        profile = pathlib.Path(device) if device.endswith(".json") else (
+            HERE.parent / "share" / "remat-hlo" / "profiles" / f"{device}.json")
+        judge(tool, device, folder, json.loads(profile.read_text())["clock"])
+    elif command == "adopt":
+        adopt(*rest)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
