@@ -520,6 +520,25 @@ assert abs(check.error) < 0.01 and check.assigned_temp_bytes < plain, check
         self.assertIsNone(_hooks.state.context.value)
 
 
+class Measured(LiveTest):
+    def test_times_of_a_run(self):
+        """What was measured of a program decides about it, and results say so."""
+        (function, arguments, _), _, outputs = reference("mlp")
+        path = self.dir / "times.xplane.pb"
+        jitted = jax.jit(function)
+        self.assertEqual(live.calibrate(lambda: jitted(*arguments), path, steps=2), path)
+        for times in (None, str(path)):
+            with live.rematerialize("r50%", times=times, **QUIET):
+                compiled = compile_program(reference("mlp")[0])
+            self.assertTrue(live.check(compiled).is_changed)
+            for one, other in zip(jax.tree.leaves(run(compiled, reference("mlp")[0])), jax.tree.leaves(outputs)):
+                np.testing.assert_array_equal(one, other)
+        modelled, measured = live.last_reports()
+        self.assertEqual(modelled.times, "roofline")
+        self.assertRegex(measured.times, r"^measured, 2 steps")
+        self.assertNotEqual(modelled.modelled_seconds, measured.modelled_seconds)
+
+
 class Silence(LiveTest):
     def test_nothing_to_do(self):
         program, before, _ = reference("mlp")

@@ -57,6 +57,29 @@ class Loading(PackageTest):
         with self.assertRaisesRegex(ValueError, "there is no device 'abacus'"):
             remat_hlo.load(GPT, device="abacus").cost()
 
+    def test_times(self):
+        """Measured times of a profile replace modelled ones, and what it has not is scaled by what it has."""
+        folder = ROOT / "tests" / "golden" / "times"
+        plain = remat_hlo.load(folder / "step.hlo", device="cpu")
+        self.assertEqual(plain.cost().source, "roofline")
+        made = [remat_hlo.load(folder / "step.hlo", device="cpu", times=folder / name)
+                for name in ("step.xplane.pb.gz", "step.trace.json.gz")]
+        costs = [module.cost() for module in made]
+        for cost in costs:
+            self.assertRegex(cost.source, r"^measured, 3 steps; \d+\.\d % roofline$")
+            self.assertNotAlmostEqual(cost.seconds / plain.cost().seconds, 1, places=1)
+        self.assertAlmostEqual(costs[0].seconds / costs[1].seconds, 1, places=4)
+        result = made[0].remat("80%", small_node_limit=0)
+        self.assertGreater(result.num_rematerialized, 0)
+        self.assertEqual(result.cost_before.source[:17], "measured, 3 steps")
+        self.assertGreaterEqual(result.cost_after.seconds, result.cost_before.seconds)
+        other = remat_hlo.load(GPT, device="cpu", times=folder / "step.xplane.pb.gz")
+        self.assertEqual(other.cost().source, "roofline")  # which the profile does not have
+        with self.assertRaises(FileNotFoundError):
+            remat_hlo.load(folder / "step.hlo", times=folder / "none.xplane.pb")
+        with self.assertRaisesRegex(remat_hlo.InputError, "neither an XSpace"):
+            remat_hlo.load(folder / "step.hlo", times=folder / "step.hlo")
+
     def test_order(self):
         """A module without an order gets one, and keeps its text."""
         path = SAMPLES / "lstm.before_optimizations.hlo"
@@ -257,6 +280,7 @@ class Options(PackageTest):
                       {"mem_limit": "50%", "effort": "much"},
                       {"mem_limit": "50%", "device": "abacus"},
                       {"mem_limit": "50%", "modules": "("},
+                      {"mem_limit": "50%", "times": "no such file"},
                       {"mem_limit": "auto", "headroom": "r5%"}):
             with self.subTest(wrong), self.assertRaises(ValueError):
                 _options.Options.make(**wrong)
@@ -271,7 +295,8 @@ class Options(PackageTest):
                  "modes": "recompute,narrow", "remat_collectives": True, "block_size_limit": 8,
                  "pin": ["x"], "never": ["x"], "set": {"engine.attempts": 2}, "device": "cpu",
                  "trip_count": 2, "modules": "x", "scheduler": "dfs", "protect": "opt-barrier",
-                 "headroom": "1GiB"}
+                 "headroom": "1GiB",
+                 "times": str(ROOT / "tests" / "golden" / "times" / "step.xplane.pb.gz")}
         for name, value in other.items():
             changed = _options.Options.make(**{"mem_limit": "50%", name: value})
             self.assertNotEqual(one.digest(), changed.digest(), name)

@@ -40,6 +40,7 @@ class LiveReport:
     before: typing.Optional[Memory] = None
     after: typing.Optional[Memory] = None
     modelled_seconds: typing.Optional[tuple] = None  # before, after
+    times: typing.Optional[str] = None  # whose seconds: "roofline", "measured, 12 steps", …
     num_instructions: int = 0
     num_rematerialized: int = 0
     algorithm: typing.Optional[str] = None
@@ -199,7 +200,7 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default", 
     scheduler = scheduler if options.scheduler == "auto" else options.scheduler
     # Both stages come after copy-insertion: nobody makes copies any more.
     module = parse(text.encode(), target=target, copies="inserted", device=device,
-                   scheduler="auto" if is_scheduled else scheduler)
+                   scheduler="auto" if is_scheduled else scheduler, times=options.times)
     report.name, report.num_instructions = module.name, module.num_instructions
     phases.end("parse")
     if not options.is_for(module.name):
@@ -218,6 +219,7 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default", 
     report.set_after(result.memory_after if is_scheduled else _as_scheduled(after_text, target, device, scheduler))
     report.num_rematerialized = result.num_rematerialized
     report.modelled_seconds = (result.cost_before.seconds, result.cost_after.seconds)
+    report.times = result.cost_before.source
     phases.end("print")
     if report.after.most_temp_bytes >= report.before.most_temp_bytes:
         report.outcome = NO_BETTER

@@ -18,6 +18,7 @@ OK, OVER_LIMIT, NOT_EQUIVALENT, USAGE, INPUT, WRITE, MEMORY, INTERNAL = range(8)
 SEVERITIES = ("error", "warning", "note")
 NO_OFFSET = ctypes.c_size_t(-1).value
 NO_LIMIT = (1 << 63) - 1
+TIME_SOURCE_CHARS = 128
 SMALL_NODE_BYTES = 1 << 20
 TRAIT_ALL_SIZES = 512
 
@@ -131,7 +132,8 @@ class Settings(Sized):
     _fields_ = [("struct_size", c_size_t), ("target", c_char_p), ("copies", c_int),
                 ("packing", c_char_p), ("max_pack_steps", c_uint64), ("heap_limit_bytes", c_int64),
                 ("costs", POINTER(KnownCost)), ("num_costs", c_size_t), ("cost_size", c_size_t),
-                ("frames", c_int), ("library", c_char_p), ("device", c_char_p)]
+                ("frames", c_int), ("library", c_char_p), ("device", c_char_p),
+                ("times", c_void_p)]
     DEFAULTS = {"heap_limit_bytes": -1, "cost_size": ctypes.sizeof(KnownCost),
                 "frames": FRAMES["user"]}
 
@@ -194,12 +196,14 @@ class Cost(Sized):
     _fields_ = [("struct_size", c_size_t), ("flops", c_int64), ("transcendentals", c_int64),
                 ("bytes_accessed", c_int64), ("flops_weighted", c_double),
                 ("transcendentals_weighted", c_double), ("bytes_accessed_weighted", c_double),
-                ("offloaded_bytes", c_double), ("seconds", c_double), ("stall_seconds", c_double)]
+                ("offloaded_bytes", c_double), ("seconds", c_double), ("stall_seconds", c_double),
+                ("estimated_seconds", c_double), ("measured_seconds", c_double),
+                ("measured_steps", c_uint64)]
 
 
 class ModelError(Sized):
     _fields_ = [("struct_size", c_size_t), ("rank_correlation", c_double),
-                ("median_error", c_double), ("worst_error", c_double)]
+                ("median_error", c_double), ("worst_error", c_double), ("sum_ratio", c_double)]
 
 
 class CalibrateOptions(Sized):
@@ -212,7 +216,8 @@ class Calibration(Structure):
     _fields_ = [("profile", c_void_p), ("before_seconds", POINTER(c_double)),
                 ("fitted_seconds", POINTER(c_double)), ("held_out_seconds", POINTER(c_double)),
                 ("before", POINTER(ModelError)), ("fitted", POINTER(ModelError)),
-                ("held_out", POINTER(ModelError)), ("num_groups", c_size_t)]
+                ("held_out", POINTER(ModelError)), ("num_groups", c_size_t),
+                ("estimated_seconds", POINTER(c_double)), ("num_instructions", c_size_t)]
 
 
 class RematOptions(Sized):
@@ -344,6 +349,10 @@ FUNCTIONS = {
     "rh_calibrate": (c_int, (OUT, POINTER(c_double), c_size_t, SETTINGS, HANDLE,
                              POINTER(CalibrateOptions), POINTER(POINTER(Calibration)), HANDLE)),
     "rh_calibration_free": (None, (POINTER(Calibration),)),
+    "rh_times_parse": (c_int, (c_char_p, c_size_t, OUT, HANDLE)),
+    "rh_times_free": (None, (HANDLE,)),
+    "rh_profile_scaled": (c_int, (HANDLE, HANDLE, SETTINGS, c_int64, OUT, HANDLE)),
+    "rh_time_source": (None, (POINTER(Cost), HANDLE, c_char_p)),
     "rh_measure_cost": (c_int, (HANDLE, SETTINGS, HANDLE, c_int64, POINTER(Cost), HANDLE)),
     "rh_remat": (c_int, (HANDLE, SETTINGS, POINTER(RematOptions), OUT, POINTER(RematResult),
                          HANDLE)),

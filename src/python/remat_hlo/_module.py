@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import functools
 import gzip
+import hashlib
 import json
 import os
 import pathlib
@@ -84,6 +85,7 @@ class Cost:
     transcendentals: float
     bytes_accessed: float
     seconds: float
+    source: str = "roofline"  # whose seconds: "XLA:TPU's estimates", "measured, 12 steps", …
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,6 +131,24 @@ def parse_profile(text):
     out = ctypes.c_void_p()
     lib.call("rh_profile_parse", text, len(text), None, ctypes.byref(out), text=text)
     return lib.Handle(out.value, "rh_profile_free")
+
+
+@functools.lru_cache(maxsize=4)
+def _parse_times(path, digest):
+    data = _decompress(pathlib.Path(path).read_bytes())
+    out = ctypes.c_void_p()
+    lib.call("rh_times_parse", data, len(data), ctypes.byref(out))
+    return lib.Handle(out.value, "rh_times_free")
+
+
+def times_digest(path):
+    """What a profile with measured times is known by, besides its path."""
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+def load_times(path):
+    """The handle of a profile with measured times: xplane.pb or trace.json of jax.profiler."""
+    return _parse_times(os.fspath(path), times_digest(path))
 
 
 def devices():
@@ -205,24 +225,26 @@ def _read(source):
                     f"returns, not {type(source).__name__}")
 
 
-def load(source, *, target="auto", copies="auto", device="a100-80g", scheduler="auto"):
+def load(source, *, target="auto", copies="auto", device="a100-80g", scheduler="auto", times=None):
     """Reads a module: HLO text, the path of a dump (gzip and zstd are read, too), or what
     `jax.jit(f).lower(…)` or its `.compile()` returns.
 
     `target` is cpu, gpu, tpu, or auto, which looks at the text; `copies` says whether XLA's
     copy-insertion has run: inserted, pending, or auto, which goes by the name of a dump, or else by
     the text; `device` is the profile for modelled seconds;
-    `scheduler` gives an order to modules that have none.
+    `scheduler` gives an order to modules that have none; `times` is the path of a profile of jax.profiler
+    (xplane.pb, or the trace.json.gz beside it), whose times replace modelled ones.
 
     Raises InputError with the place if XLA would not read the text either."""
     text, path = _read(source)
     # What jit(f).lower(…) returns has been through none of XLA's passes.
     is_lowered = hasattr(source, "compiler_ir") and not hasattr(source, "runtime_executable")
     copies = "pending" if copies == "auto" and is_lowered else copies
-    return parse(text, path=path, target=target, copies=copies, device=device, scheduler=scheduler)
+    return parse(text, path=path, target=target, copies=copies, device=device, scheduler=scheduler,
+                 times=times)
 
 
-def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", scheduler="auto"):
+def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", scheduler="auto", times=None):
     """As load, of bytes."""
     out = ctypes.c_void_p()
     known = lib.load().rh_guess_copies(os.fsencode(path)) if path else 0
@@ -233,6 +255,9 @@ def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", s
         target = lib.load().rh_guess_target(handle.pointer).decode()
     settings = lib.Settings(target=lib.encode(target),
                             copies=lib.choice("copies", copies, lib.COPIES), device=lib.encode(device))
+    if times:
+        settings.times_handle = load_times(times)  # which lives as long as what refers to it
+        settings.times = settings.times_handle.pointer
     lib.call("rh_check_settings", ctypes.byref(settings))
     return Module(handle, settings, device, scheduler, text, path, found)
 
@@ -303,11 +328,23 @@ class Module:
         """The modelled work on the device, or of the handle of another profile. Loops whose trip count
         the module does not show run `trip_count` times."""
         struct = lib.Cost()
-        profile = profile or load_device(self.device)
+        profile = profile or self._profile(trip_count)
         lib.call("rh_measure_cost", self._scheduled.pointer, ctypes.byref(self._settings),
                  profile.pointer, trip_count, ctypes.byref(struct), text=self._text)
+        source = ctypes.create_string_buffer(lib.TIME_SOURCE_CHARS)
+        lib.load().rh_time_source(ctypes.byref(struct), profile.pointer, source)
         return Cost(struct.flops_weighted, struct.transcendentals_weighted,
-                    struct.bytes_accessed_weighted, struct.seconds)
+                    struct.bytes_accessed_weighted, struct.seconds, source.value.decode())
+
+    def _profile(self, trip_count=1):
+        """The handle of the device's profile, scaled by what was measured of this module."""
+        profile = load_device(self.device)
+        if not self._settings.times:
+            return profile
+        out = ctypes.c_void_p()
+        lib.call("rh_profile_scaled", profile.pointer, self._scheduled.pointer,
+                 ctypes.byref(self._settings), trip_count, ctypes.byref(out), text=self._text)
+        return lib.Handle(out.value, "rh_profile_free")
 
     def report(self, memory_model="heap"):
         """Where the memory goes at the peak."""
@@ -422,7 +459,8 @@ class Module:
         counted = before.counted_bytes(lib.name_of(options.limit_counts, lib.COUNTS))
         limit = lib.NO_LIMIT if budget is None else budget.bytes(counted, before.lower_bound_bytes)
         options.limit_bytes, options.keep_plan = limit, True
-        options.profile = load_device(self.device).pointer
+        profile = base._profile(trip_count)
+        options.profile, options.profile_handle = profile.pointer, profile
         out, result = ctypes.c_void_p(), lib.RematResult()
         arguments = [base._scheduled.pointer, ctypes.byref(base._settings)]
         arguments += [plan.pointer] if plan else []
@@ -640,7 +678,7 @@ class Rematerialized(Module):
 
     @functools.cached_property
     def cost_after(self):
-        return self.cost(self._trip_count)
+        return self.cost(self._trip_count, self.before._profile(self._trip_count))
 
     @property
     def added_time(self):
@@ -668,7 +706,7 @@ class Rematerialized(Module):
     def plan(self):
         """The steps as JSON text, which `Module.apply` repeats without a search."""
         return lib.collect("rh_emit_plan", self._handle.pointer, ctypes.byref(self._settings),
-                           load_device(self.device).pointer, self._trip_count).decode()
+                           self.before._profile(self._trip_count).pointer, self._trip_count).decode()
 
     def save_plan(self, path):
         """Writes the plan to a file."""

@@ -7,7 +7,7 @@ import os
 import re
 
 from ._library import COUNTS, EFFORT_BY_SIZE, PROTECTS
-from ._module import devices, remat_options
+from ._module import devices, remat_options, times_digest
 from ._sizes import SHARE, parse_budget, parse_part, parse_size
 
 STAGES = ("POST_SCHEDULER", "PRE_SCHEDULER", "BEFORE_OPTIMIZATIONS")
@@ -57,6 +57,8 @@ class Options:
     protect: str = _option("auto", "before XLA's scheduler: what keeps XLA from undoing a result",
                            choices=tuple(PROTECTS))
     device: str = _option("auto", "the device profile for modelled seconds, or the path of one")
+    times: str = _option(None, "a profile of jax.profiler with measured times, xplane.pb or trace.json.gz: "
+                         "they replace modelled ones, in the modules that it has")
     trip_count: int = _option(1, "iterations of loops whose trip count is unknown", parse=int)
     modules: str = _option(None, "an expression: only modules whose names it matches")
     plan_dir: str = _option(None, "a folder of plans: those that fit are applied without a search, "
@@ -107,6 +109,8 @@ class Options:
         if self.device != "auto" and self.device not in devices() and \
                 "/" not in self.device and not self.device.endswith(".json"):
             raise ValueError(f"device: '{self.device}' is none of {', '.join(devices())}")
+        if self.times is not None and not os.path.isfile(self.times):
+            raise ValueError(f"times: there is no file '{self.times}'")
         if self.modules is not None:
             try:
                 re.compile(self.modules)
@@ -136,6 +140,8 @@ class Options:
         parts = [f"{field.name}={getattr(self, field.name)!r}" for field in
                  dataclasses.fields(self) if field.metadata["decides"]
                  and field.name != "plan_dir"]
+        if self.times:
+            parts.append(times_digest(self.times))
         return hashlib.sha256("\n".join([*parts, *map(str, more)]).encode()).hexdigest()
 
 

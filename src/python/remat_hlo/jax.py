@@ -8,7 +8,11 @@ hook (checkpoint, plan). Needs JAX 0.10.2 or later. See man/python.md and man/pl
 
 import dataclasses
 import functools
+import os
+import pathlib
 import re
+import shutil
+import tempfile
 
 import jax
 
@@ -23,7 +27,7 @@ from ._hooks import NAME
 from ._options import Options
 from ._sizes import format_bytes, format_percent
 
-__all__ = ["Check", "Fit", "LiveReport", "MissingPlugin", "Plan", "PlanError", "check",
+__all__ = ["Check", "Fit", "LiveReport", "MissingPlugin", "Plan", "PlanError", "calibrate", "check",
            "checkpoint", "clear_reports", "disabled", "fit", "install", "jit", "last_reports",
            "load_plan", "plan", "rematerialize", "uninstall"]
 
@@ -102,6 +106,24 @@ class _Lowered:
 def disabled():
     """A context manager: what this thread compiles within it is left alone."""
     return _hooks.state.context(None)
+
+
+def calibrate(run, path, steps=3):
+    """Measures a program for `times=` of install and rematerialize: calls `run()` once, and then `steps` times under
+    jax.profiler, each time until its result is there, and keeps the profile (an XSpace) as the file `path`. What runs is
+    compiled as it is without us, so that the times are those of the instructions that may be recomputed. Returns `path`."""
+    with disabled(), tempfile.TemporaryDirectory() as folder:
+        jax.block_until_ready(run())
+        with jax.profiler.trace(folder):
+            for _ in range(steps):
+                jax.block_until_ready(run())
+        found = sorted(pathlib.Path(folder).rglob("*.xplane.pb"), key=lambda made: made.stat().st_size)
+        if not found:
+            raise RuntimeError("jax.profiler has written no profile")
+        made = f"{os.fspath(path)}.{os.getpid()}.new"
+        shutil.copyfile(found[-1], made)
+        os.replace(made, path)
+    return path
 
 
 # ---- what was done ----
