@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "analysis/cost/cost_internal.h"
+#include "ir/target.h"
 
 static inline void units_count(CostUnits *units, CostUnit unit, double count) {
   units->of[unit] += (float)count;
@@ -20,8 +21,6 @@ static inline int64_t units_minor_dim(const Shape *shape, uint32_t index) {
 static inline bool units_is_moved(const Shape *shape) {
   return shape && shape_is_array(shape) && cost_elements(shape) > 1;
 }
-
-enum { VMEM_SPACE = 1 };
 
 static inline bool units_is_in_vmem(const Shape *shape) {
   return shape_memory_space(shape) == VMEM_SPACE;
