@@ -44,6 +44,12 @@ static const struct {
     {KEEP_CONTROL_FLOW, 0, ONE("f", "ROOT a = f32[4] abs(q)") ONE("g", "ROOT b = f32[4] sine(q)"),
      "t = pred[] constant(true)\n"
      "x = f32[4] conditional(t, p, p), true_computation=f, false_computation=g\n"},
+    {KEEP_CONTROL_FLOW, 0, ONE("f", "ROOT a = f32[4] abs(q)"),
+     "x = f32[4] call(p), to_apply=f, frontend_attributes={xla_cpu_small_call=\"true\"}\n"},
+    {KEEP_COMPILED_ALONE, 0, ONE("f", "x = f32[4] abs(q)\n ROOT a = f32[4] negate(x)"),
+     "c = f32[4] call(p), to_apply=f, frontend_attributes={xla_cpu_small_call=\"true\"}\n"},
+    {KEEP_NONE, 0, ONE("f", "x = f32[4] abs(q)\n ROOT a = f32[4] negate(x)"),
+     "c = f32[4] call(p), to_apply=f\n"},
     /* copies */
     {KEEP_COPY, 0, "", "x = f32[4] copy(p)\n"},
     {KEEP_COPY, 0, "", "m = f32[2,2]{0,1} bitcast(p)\n x = f32[2,2]{0,1} copy(m)\n"},

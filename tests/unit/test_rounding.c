@@ -182,6 +182,16 @@ END_TEST
 #define CALL(result, name, operands) \
   result " = f32[8] fusion(" operands "), kind=kLoop, calls=" name "\n "
 
+#define CUSTOM(result, name, operands) \
+  result " = f32[8] fusion(" operands "), kind=kCustom, calls=" name "\n "
+
+/* What XLA:CPU compiles as one function. */
+#define SMALL(body)                                               \
+  "s {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n" body  \
+  "\n}\n"                                                         \
+  "ENTRY e {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n" \
+  " ROOT c = f32[] call(x, y), to_apply=s, frontend_attributes={xla_cpu_small_call=\"true\"}\n}\n"
+
 /* Modules that compute the same values, and whether their sums round alike. */
 static const struct {
   const char *name, *before, *after;
@@ -248,6 +258,29 @@ static const struct {
          "g", "m = f32[8] multiply(a, b)\n s = f32[8] add(m, c)\n ROOT r = f32[8] multiply(m, s)")
          ENTRY(CALL("p", "f", "x, y, z")
                    CALL("o", "g", "x, y, z") "ROOT q = f32[8] multiply(p, o)"),
+     false},
+    {"a kernel of another code generator is cloned",
+     FUSION("f", "ROOT t = f32[8] tanh(a)")
+         ENTRY(CUSTOM("p", "f", "x, y, z") "ROOT q = f32[8] multiply(p, p)"),
+     FUSION("f", "ROOT t = f32[8] tanh(a)") FUSION("g", "ROOT t = f32[8] tanh(a)") ENTRY(
+         CUSTOM("p", "f", "x, y, z") CUSTOM("o", "g", "x, y, z") "ROOT q = f32[8] multiply(p, o)"),
+     true},
+    {"a kernel of another code generator is written out",
+     FUSION("f", "ROOT t = f32[8] tanh(a)") ENTRY(CUSTOM("ROOT q", "f", "x, y, z")),
+     ENTRY("ROOT t = f32[8] tanh(x)"), false},
+    {"a kernel of another code generator becomes a loop",
+     FUSION("f", "ROOT t = f32[8] tanh(a)") ENTRY(CUSTOM("ROOT q", "f", "x, y, z")),
+     FUSION("f", "ROOT t = f32[8] tanh(a)") ENTRY(CALL("ROOT q", "f", "x, y, z")), false},
+    {"a small call is cloned", SMALL("m = f32[] multiply(x, y)\n ROOT s = f32[] add(m, y)"),
+     SMALL("m = f32[] multiply(x, y)\n ROOT s = f32[] add(m, y)"), true},
+    {"a product in a small call is computed twice",
+     SMALL("m = f32[] multiply(x, y)\n n = f32[] add(m, y)\n ROOT s = f32[] multiply(n, m)"),
+     SMALL("m = f32[] multiply(x, y)\n n = f32[] add(m, y)\n b = f32[] opt-barrier(m)\n"
+           " ROOT s = f32[] multiply(n, b)"),
+     false},
+    {"a small call is written out", SMALL("m = f32[] multiply(x, y)\n ROOT s = f32[] add(m, y)"),
+     "ENTRY e {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n m = f32[] multiply(x, y)\n"
+     " ROOT s = f32[] add(m, y)\n}\n",
      false},
 };
 

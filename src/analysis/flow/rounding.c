@@ -15,6 +15,7 @@ typedef struct Finder {
   const Module *module;
   RoundingUsers users;
   bool is_nested;
+  bool is_opaque; /* the function is a kernel of another code generator */
   uint8_t *looks; /* by place: Look */
   bool *is_whole; /* by place: see FunctionRounding.root_is_whole */
   const uint32_t *place;
@@ -121,6 +122,31 @@ static bool is_open_alone(const Module *module, InstId id) {
       return is_complex(inst_shape(module, id)) &&
              (inst->opcode == OPCODE_MULTIPLY || inst->opcode == OPCODE_DIVIDE ||
               opcode_has((Opcode)inst->opcode, OPF_TRANSCENDENTAL));
+  }
+}
+
+bool rounding_is_opaque(const Module *module, InstId caller) {
+  if (caller == NO_ID || inst_get(module, caller)->opcode != OPCODE_FUSION) return false;
+  return inst_get(module, caller)->origin != NO_ID &&
+         inst_attr_int(module, caller, ATTR_FUSION_KIND, FUSION_CUSTOM) == FUSION_CUSTOM;
+}
+
+bool rounding_may_round(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  if (!is_rounded(inst_shape(module, id))) return false;
+  switch (opcode) {
+    case OPCODE_BROADCAST:
+    case OPCODE_CLAMP:
+    case OPCODE_CONSTANT:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_IOTA:
+    case OPCODE_MAXIMUM:
+    case OPCODE_MINIMUM:
+    case OPCODE_PARAMETER: return false;
+    case OPCODE_CONVERT:
+    case OPCODE_REDUCE_PRECISION:
+    case OPCODE_TANH: return true;
+    default: return !rounding_passes_products(opcode);
   }
 }
 
@@ -296,7 +322,8 @@ static uint32_t count_looks(const Finder *finder, InstId id, Look wanted) {
 static Rounding round_inst(const Finder *finder, InstId id) {
   const Module *module = finder->module;
   const Instruction *inst = inst_get(module, id);
-  if (is_open_alone(module, id) || applies_sums(module, id))
+  bool is_open = finder->is_opaque && rounding_may_round(module, id);
+  if (is_open || is_open_alone(module, id) || applies_sums(module, id))
     return (Rounding){ROUND_BY_FUNCTION, 0};
   if (!adds_operands((Opcode)inst->opcode) || !is_rounded(inst_shape(module, id)))
     return (Rounding){ROUND_ALONE, 0};
@@ -350,6 +377,7 @@ static FunctionRounding round_results(RoundingFunction *function, CompId comp, u
   Finder finder = {.module = module,
                    .users = rounding_users_find(function, out, scratch),
                    .is_nested = function->is_nested,
+                   .is_opaque = rounding_is_opaque(module, function->caller),
                    .looks = arena_zarray(scratch, uint8_t, count),
                    .is_whole = arena_zarray(scratch, bool, count),
                    .place = place};

@@ -87,6 +87,15 @@ bool rounding_is_separable(const Module *module, InstId fusion, const InstId *re
  * computes both. */
 bool rounding_shares_products(const FunctionRounding *a, const FunctionRounding *b);
 
+/* Whether the fusion is a kernel that another code generator makes than that of loops: Triton of
+ * XLA:GPU, YNNPACK of XLA:CPU. These have elementary functions of their own: tanh, erf and logistic
+ * are other instructions in Triton's PTX (JAX 0.12.0.1, H100). All that it computes then rounds as
+ * the whole of it does. */
+bool rounding_is_opaque(const Module *module, InstId caller);
+
+/* Whether the result of the instruction may be rounded at all. */
+bool rounding_may_round(const Module *module, InstId id);
+
 /* Whether the instruction may be contracted with a product among its operands. */
 bool rounding_takes_products(const Module *module, InstId id);
 

@@ -24,6 +24,22 @@ bool inst_has_own_side_effect(const Module *module, InstId id) {
   }
 }
 
+/* Callers come before what they call. */
+static const bool *find_alone(const Module *module, const CallGraph *graph, Arena *out) {
+  bool *is_alone = arena_zarray(out, bool, module->comps.len);
+  for (uint32_t i = graph->num_reachable; i-- > 0;) {
+    CompId comp = graph->post_order[i];
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
+      InstId id = comp_inst(module, comp, k);
+      if (inst_get(module, id)->num_callees == 0) continue;
+      bool is_inside = is_alone[comp] || call_is_compiled_alone(module, id);
+      for (uint32_t c = 0; is_inside && c < inst_get(module, id)->num_callees; c++)
+        is_alone[inst_callees(module, id)[c]] = true;
+    }
+  }
+  return is_alone;
+}
+
 /* A computation without callers, such as one that was cloned, is in no call graph. It is marked as
  * having side effects, which does not matter because the mark is never read. */
 SideEffects side_effects_build(const Module *module, Arena *out, Arena *scratch) {
@@ -41,9 +57,16 @@ SideEffects side_effects_build(const Module *module, Arena *out, Arena *scratch)
     }
     of_comp[comp] = has_effect;
   }
+  effects.is_alone = find_alone(module, &graph, out);
   arena_free(inner);
   arena_reset(scratch, mark);
   return effects;
+}
+
+bool inst_is_compiled_alone(const Module *module, const SideEffects *effects, InstId id) {
+  CompId comp = inst_get(module, id)->parent;
+  if (comp >= effects->num_comps) comp = comp_get(module, comp)->origin;
+  return comp < effects->num_comps && effects->is_alone[comp];
 }
 
 bool inst_has_side_effect(const Module *module, const SideEffects *effects, InstId id) {

@@ -8,10 +8,15 @@
 typedef struct SideEffects {
   const bool
       *of_comp; /* by CompId: whether some instruction in it or in its callees has a side effect */
+  const bool *is_alone; /* by CompId: whether it runs in a call that XLA:CPU compiles as one
+                           function, so that all of it decides how its sums round (rounding.h) */
   uint32_t num_comps; /* number of computations at the time; a copy made later is like its origin */
 } SideEffects;
 
 SideEffects side_effects_build(const Module *module, Arena *out, Arena *scratch);
+
+/* Whether the instruction is compiled within such a call. */
+bool inst_is_compiled_alone(const Module *module, const SideEffects *effects, InstId id);
 
 /* HloInstruction::HasSideEffectNoRecurse: the instruction itself, without its callees. */
 bool inst_has_own_side_effect(const Module *module, InstId id);

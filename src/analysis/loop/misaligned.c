@@ -49,6 +49,7 @@ bool loop_may_unroll(const Loops *loops, const SideEffects *effects, uint32_t in
   const Loop *loop = &loops->list[index];
   if (loop->trips > MAX_TRIPS || has_control(module, loop) || !keeps_shapes(module, loop))
     return false;
+  if (inst_is_compiled_alone(module, effects, loop->id)) return false;
   ArenaMark mark = arena_mark(scratch);
   bool result = may_repeat(module, effects, loop->body, scratch);
   arena_reset(scratch, mark);

@@ -54,6 +54,7 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
   Opcode opcode = (Opcode)inst->opcode;
   if (id < legality->num_kept && legality->is_kept[id]) return KEEP_OVERWRITTEN;
   if (requested_reason(legality, id) == KEEP_PINNED) return KEEP_PINNED;
+  if (inst_is_compiled_alone(module, &legality->effects, id)) return KEEP_COMPILED_ALONE;
   if (opcode_is_split(opcode)) return KEEP_ASYNC;
   if (is_identity_copy(module, id)) return KEEP_COPY;
   if (opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE) {

@@ -1,5 +1,6 @@
 #include "remat/scan/parts.h"
 
+#include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
 #include "remat/rewrite/dce.h"
 
@@ -202,6 +203,23 @@ static InstId caller_of(const Finder *finder, InstId id) {
   return is_fused ? caller : NO_ID;
 }
 
+/* The element of a fusion's results that is a value; NO_ID if none is. */
+static uint32_t result_of(const Module *module, InstId root, InstId value) {
+  if (inst_get(module, root)->opcode != OPCODE_TUPLE) return NO_ID;
+  for (uint32_t i = 0; i < inst_get(module, root)->num_operands; i++) {
+    if (inst_operand(module, root, i) == value) return i;
+  }
+  return NO_ID;
+}
+
+/* Whether a fusion that ends with the value computes the same bits of it. */
+static bool is_separable(const Finder *finder, InstId fusion, InstId value) {
+  const Module *module = finder->module;
+  InstId root = comp_get(module, inst_callees(module, fusion)[0])->root;
+  return finder->rewrite->any_rounding || result_of(module, root, value) != NO_ID ||
+         rounding_is_separable(module, fusion, &value, 1, finder->arena);
+}
+
 /* Whether the sequence can have the value. In a fusion of another kind than a loop, what is
  * computed may not be computed alone. */
 static bool can_be_made(const Finder *finder, InstId id) {
@@ -209,7 +227,8 @@ static bool can_be_made(const Finder *finder, InstId id) {
   InstId caller = caller_of(finder, id);
   if (inst_get(module, id)->opcode == OPCODE_PARAMETER && caller != NO_ID) return false;
   if (caller == NO_ID || inst_is_root(module, id)) return true;
-  return inst_attr_int(module, caller, ATTR_FUSION_KIND, FUSION_CUSTOM) == FUSION_LOOP;
+  return inst_attr_int(module, caller, ATTR_FUSION_KIND, FUSION_CUSTOM) == FUSION_LOOP &&
+         is_separable(finder, caller, id);
 }
 
 /* Whether an instruction of a sequence copies a value: what was copied may be overwritten later. */
@@ -293,6 +312,8 @@ static void find_parts(Finder *finder, InstId reader) {
     return;
   }
   if (inst->opcode != OPCODE_FUSION) return;
+  /* It would round otherwise with the parts instead of their slices. */
+  if (!finder->rewrite->any_rounding && !rounding_is_settled(module, reader, finder->arena)) return;
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     InstId array = inst_operand(module, reader, i);
     const Shape *shape = inst_shape(module, array);
@@ -318,15 +339,6 @@ static void insert_behind(Finder *finder, InstId place, InstId inst) {
     finder->followers.data[finder->last_follower[place]].next = index;
   }
   finder->last_follower[place] = index;
-}
-
-/* The element of a fusion's results that is a value; NO_ID if none is. */
-static uint32_t result_of(const Module *module, InstId root, InstId value) {
-  if (inst_get(module, root)->opcode != OPCODE_TUPLE) return NO_ID;
-  for (uint32_t i = 0; i < inst_get(module, root)->num_operands; i++) {
-    if (inst_operand(module, root, i) == value) return i;
-  }
-  return NO_ID;
 }
 
 /* The instruction of the sequence that has the value, perhaps under another shape. */

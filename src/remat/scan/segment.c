@@ -15,13 +15,15 @@ static bool reads_alike(const StackRead *a, const StackRead *b, const Loops *loo
   return a->loop == b->loop && memcmp(a->iterations, b->iterations, bytes) == 0;
 }
 
-/* The one loop that reads a stack, always in the same order; NULL if there are others, or if the
- * stack is needed as a whole. */
+/* The one loop that reads a stack, always in the same order; NULL if there are others, if the stack
+ * is needed as a whole, or if a fusion goes on to write or read it as it is: in a segment, the
+ * numbers of its slices are others. */
 static const StackRead *only_read(const ScanValues *values, uint32_t number) {
   const Stacks *stacks = values->stacks;
   const Stack *stack = &stacks->list.data[number];
   bool is_left = values->of_stack[number - stacks->first_of[values->loop]] == NO_ID;
-  if (is_left || stack->is_read_whole || stack->reads.len == 0) return NULL;
+  if (is_left || values->is_fixed[number - stacks->first_of[values->loop]]) return NULL;
+  if (stack->is_read_whole || stack->reads.len == 0) return NULL;
   const StackRead *read = &stacks->reads.data[stack->reads.data[0]];
   for (uint32_t k = 1; k < stack->reads.len; k++) {
     if (!reads_alike(read, &stacks->reads.data[stack->reads.data[k]], stacks->loops)) return NULL;

@@ -201,13 +201,17 @@ static void decide_whole(const Finder *finder, ScanValue *value) {
   value->is_inseparable = !value->stays_whole;
 }
 
-/* Whether a read is a part of a fusion that rounds otherwise without it, and in which the stack may
- * not become smaller either. */
+/* Whether a read is a part of a fusion that rounds otherwise without it. */
 static bool is_fixed_read(const Finder *finder, const StackRead *read) {
+  return !finder->context->legality->any_rounding &&
+         inst_get(finder->module, read->inst)->opcode == OPCODE_FUSION &&
+         !rounding_is_settled(finder->module, read->inst, finder->scratch);
+}
+
+/* Whether the stack may not even become smaller in such a fusion. */
+static bool is_rigid_read(const Finder *finder, const StackRead *read) {
   const Module *module = finder->module;
-  bool is_free = finder->context->legality->any_rounding;
-  if (is_free || inst_get(module, read->inst)->opcode != OPCODE_FUSION) return false;
-  if (rounding_is_settled(module, read->inst, finder->scratch)) return false;
+  if (!is_fixed_read(finder, read)) return false;
   const Stack *stack = &finder->context->stacks->list.data[read->stack];
   StackView cut = slots_cut_of(module, stack, read, finder->scratch);
   return !may_slice_slots(finder, read->inst, cut.inst, cut.dim, NULL);
@@ -401,13 +405,15 @@ static void find_whole(ScanValues *values, uint32_t index) {
 static bool is_readable(const Finder *finder, const Stack *stack) {
   const Loops *loops = finder->context->stacks->loops;
   if (stack->reads.len == 0 || stack->writes.len != 1) return false;
+  const SideEffects *effects = &finder->context->legality->effects;
+  if (inst_is_compiled_alone(finder->module, effects, finder->loop->id)) return false;
   for (uint32_t i = 0; i < stack->reads.len; i++) {
     const StackRead *read = &finder->context->stacks->reads.data[stack->reads.data[i]];
     const Loop *loop = &loops->list[read->loop];
     int64_t first, step;
     if (loop->parent != finder->loop->parent) return false;
     if (inst_get(finder->module, loop->init)->users.len != 1) return false;
-    if (is_fixed_read(finder, read)) return false;
+    if (is_rigid_read(finder, read)) return false;
     if (!count_is_linear(read->iterations, loop->trips, &first, &step)) return false;
     if (count_counter_of(loop) == NO_ID) return false;
   }
@@ -420,6 +426,7 @@ ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Are
   ScanValues values = {.stacks = stacks, .loop = loop_index};
   uint32_t first = stacks->first_of[loop_index], end = stacks->first_of[loop_index + 1];
   values.of_stack = arena_array(out, uint32_t, end - first);
+  values.is_fixed = arena_zarray(out, bool, end - first);
   Arena *arena = arena_new(arena_options(scratch));
   Finder finder = {.context = context,
                    .module = context->module,
@@ -438,9 +445,19 @@ ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Are
     value->is_read = true;
     value->must_store |= stack->is_read_whole;
     values.of_stack[i - first] = index;
+    for (uint32_t k = 0; k < stack->reads.len; k++)
+      values.is_fixed[i - first] |=
+          is_fixed_read(&finder, &stacks->reads.data[stack->reads.data[k]]);
   }
   while (finder.work.len)
     find_operands(&finder, finder.work.data[--finder.work.len]);
+  for (uint32_t i = first; i < end; i++) {
+    if (values.of_stack[i - first] == NO_ID) continue;
+    const ScanValue *value = &values.list.data[values.of_stack[i - first]];
+    bool is_whole = value->stays_whole || value->is_inseparable;
+    values.is_fixed[i - first] |=
+        is_whole && value->inst == stacks->list.data[i].writes.data[0].inst;
+  }
   for (uint32_t i = 0; i < values.list.len; i++) {
     judge_value(&finder, &values.list.data[i]);
     find_whole(&values, i);

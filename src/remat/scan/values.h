@@ -50,6 +50,8 @@ typedef struct ScanValues {
   bool may_run_again; /* all of the body may be computed again */
   uint32_t *of_stack; /* by stack of this loop, from stacks->first_of[loop] on: its value; NO_ID =
                          the stack is left alone */
+  bool *is_fixed;     /* likewise: what writes or reads its slices is a fusion that would round
+                         otherwise without that (remat/scan/slots.h) */
 } ScanValues;
 
 typedef struct ScanContext {

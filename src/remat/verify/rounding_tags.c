@@ -9,7 +9,7 @@ typedef struct Tagger {
   const ShapeId *shapes; /* imported, by ShapeId */
   RoundingTags tags;
   bool is_tpu;
-  InstId *caller_of;    /* by CompId: the fusion whose function it is; NO_ID = none */
+  InstId *caller_of;    /* by CompId: the fusion or call whose function it is; NO_ID = none */
   bool *is_rigid;       /* by CompId: sizes of sliced arrays matter, too */
   bool *is_wanted;      /* by CompId: its number is needed */
   ValueNumber *numbers; /* by InstId: of an operation in the computation that is being numbered */
@@ -34,7 +34,7 @@ static void find_functions(Tagger *tagger, const CompId *post_order) {
       InstId id = comp_inst(module, comp, k);
       const Instruction *inst = inst_get(module, id);
       if (!runs_inside((Opcode)inst->opcode)) continue;
-      bool begins = inst->opcode == OPCODE_FUSION;
+      bool begins = inst->opcode == OPCODE_FUSION || call_is_compiled_alone(module, id);
       for (uint32_t c = 0; c < inst->num_callees; c++) {
         CompId callee = inst_callees(module, id)[c];
         if (function_of[comp] != NO_ID) {
@@ -50,6 +50,16 @@ static void find_functions(Tagger *tagger, const CompId *post_order) {
 
 /* ---- roundings ---- */
 
+/* Whether all of the function decides how the instruction rounds, whatever it is: in a kernel of
+ * another code generator, or in a call that XLA:CPU compiles alone. The instructions of such a call
+ * hand values on in memory, where LLVM may find them again or not. */
+static bool is_open_there(const Tagger *tagger, CompId function, InstId id) {
+  InstId caller = tagger->caller_of[function];
+  if (inst_get(tagger->module, caller)->opcode == OPCODE_CALL)
+    return rounding_takes_products(tagger->module, id);
+  return rounding_is_opaque(tagger->module, caller) && rounding_may_round(tagger->module, id);
+}
+
 static void find_roundings(Tagger *tagger) {
   const Module *module = tagger->module;
   uint32_t *place = arena_array(tagger->scratch, uint32_t, module->insts.len);
@@ -61,7 +71,9 @@ static void find_roundings(Tagger *tagger) {
                                             place, tagger->scratch, tagger->scratch);
     for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
       InstId id = comp_inst(module, comp, i);
-      tagger->tags.of[id] = rounding.of[place[id]];
+      bool is_open = is_open_there(tagger, function, id);
+      tagger->tags.of[id] = is_open ? (Rounding){ROUND_BY_FUNCTION, 0} : rounding.of[place[id]];
+      tagger->is_wanted[function] |= is_open;
     }
     tagger->is_rigid[comp] = rounding.is_rigid;
     tagger->is_wanted[function] |= !rounding.is_settled;
