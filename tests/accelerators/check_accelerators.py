@@ -39,6 +39,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROUTES = ("hook", "before")
 BUDGETS = ("r70%", "r50%", "r30%")
 MOST_SECONDS = 300            # of one compilation
+SETTLED_SECONDS = 1           # after which a file that has not grown is whole
 BEYOND_XLA = "not compiled by XLA"
 BEFORE_VMEM = "before_buffer_assignment"
 MOST_BEYOND_XLA = 1 / 8       # of the programs
@@ -77,9 +78,16 @@ def is_assigned(dump, program, platform):
     """Whether XLA has assigned the buffers of the program's module, and dumped that."""
     if platform == "tpu":
         return any(dump.glob(f"*.jit_{program}.*after_optimizations_after_buffer_assignment.txt"))
-    # XLA:GPU writes the module last.
-    return any(path.read_bytes().rstrip().endswith(b"}")
-               for path in dump.glob(f"*.jit_{program}.*gpu_after_optimizations.txt"))
+    # XLA:GPU writes both files side by side; they are whole when neither grows any more.
+    def sizes():
+        files = [next(dump.glob(f"*.jit_{program}.*gpu_after_optimizations{end}.txt"), None)
+                 for end in ("", "-buffer-assignment")]
+        return [path.stat().st_size for path in files if path]
+    before = sizes()
+    if len(before) < 2 or 0 in before:
+        return False
+    time.sleep(SETTLED_SECONDS)
+    return sizes() == before
 
 
 def ends_early(case, platform, is_whole):
@@ -454,6 +462,7 @@ def arguments_of():
     arguments = parser.parse_args()
     for name in ("targets", "routes", "budgets"):
         setattr(arguments, name, [one for one in getattr(arguments, name).split(",") if one])
+    arguments.routes = [route for route in arguments.routes if route != "plain"]  # which is always there
     return arguments
 
 
