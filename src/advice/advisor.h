@@ -81,6 +81,11 @@ bool advisor_add(Advisor *advisor, const rh_remedy *remedy, rh_module *after);
 bool advisor_add_timed(Advisor *advisor, const rh_remedy *remedy, rh_module *after,
                        double added_seconds);
 
+/* The remedy that was added last. */
+static inline Remedy *advisor_last(Advisor *advisor) {
+  return &advisor->remedies.data[advisor->remedies.len - 1];
+}
+
 /* Drops a remedy, by index. */
 void advisor_drop(Advisor *advisor, uint32_t index);
 

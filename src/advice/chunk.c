@@ -260,7 +260,9 @@ static bool is_loss(const Advisor *advisor, int64_t count) {
   const Module *module = advisor->module;
   Sequence sequence = advisor->schedule->of[module->entry];
   ForwardPart forward = forward_part_of(module, sequence, advisor->scratch);
-  bool has_weights = false;
+  bool has_weights = false, is_read_by_product = false;
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  const bool *is_heavy = find_heavy(module, arena, advisor->scratch);
   for (SchedPos pos = 0; pos < sequence.len && (forward.end == NO_ID || pos <= forward.end);
        pos++) {
     InstId id = sequence.ids[pos];
@@ -273,10 +275,11 @@ static bool is_loss(const Advisor *advisor, int64_t count) {
                        inst_shape(module, operand)->rank >= 2;
       has_weights |= is_inside && is_weight;
       bool leaves = !is_inside && is_in(module, operand, count);
-      if (leaves && has_at_least(module, id, count / 16 + 1)) return false;
+      is_read_by_product |= leaves && (is_heavy[id] || has_at_least(module, id, count / 16 + 1));
     }
   }
-  return has_weights;
+  arena_free(arena);
+  return has_weights && !is_read_by_product;
 }
 
 static rh_text code_of(const Advisor *advisor, bool is_of_loss, long long pieces) {

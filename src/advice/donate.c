@@ -68,6 +68,52 @@ static ModuleHeader *own_header(Module *module, uint32_t more) {
   return header;
 }
 
+/* The instruction that makes a part of the result. */
+static InstId maker_of(const Module *module, uint32_t part) {
+  InstId root = comp_get(module, module->entry)->root;
+  const Shape *shape = inst_shape(module, root);
+  if (inst_get(module, root)->opcode == OPCODE_TUPLE && part > 0)
+    root = inst_operand(module, root, shape_element_of_part(shape, part));
+  while (inst_is_pass_through(module, root))
+    root = inst_operand(module, root, 0);
+  return root;
+}
+
+/* A reader of the parameter that need not have run when the output is made; NO_ID if there is none.
+ * XLA inserts its copies before it decides about the order, so the parameter is copied for such a
+ * reader. */
+static InstId late_reader_of(const Module *module, InstId param, InstId maker, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  bool *is_before = arena_zarray(arena, bool, module->insts.len);
+  IdVec work = {0};
+  InstId found = NO_ID;
+  *vec_push(arena, &work) = maker;
+  is_before[maker] = true;
+  while (work.len) {
+    InstId id = work.data[--work.len];
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      InstId operand = inst_operand(module, id, i);
+      if (is_before[operand]) continue;
+      is_before[operand] = true;
+      *vec_push(arena, &work) = operand;
+    }
+  }
+  *vec_push(arena, &work) = param;
+  while (work.len && found == NO_ID) {
+    InstId id = work.data[--work.len];
+    for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+      InstId user = inst_users(module, id)[i];
+      if (inst_is_pass_through(module, user)) {
+        *vec_push(arena, &work) = user;
+      } else if (!is_before[user] && !inst_is_root(module, user)) {
+        found = user;
+      }
+    }
+  }
+  arena_free(arena);
+  return found;
+}
+
 /* The first parameter of the argument that may be donated for an output, as JAX pairs them: in the
  * order of the outputs, by type and dimensions. NO_ID if there is none. */
 static uint32_t partner_of(const Matching *matching, uint32_t part, Str argument,
@@ -85,10 +131,19 @@ static uint32_t partner_of(const Matching *matching, uint32_t part, Str argument
   return NO_ID;
 }
 
-/* The module with the argument donated; its parameters are in `params`. NULL if there is nothing to
- * donate it for. */
+/* What is donated of an argument. */
+typedef struct Donation {
+  IdVec params;
+  int64_t bytes;
+  uint32_t num_copied;  /* of them, for a reader that may come too late */
+  int64_t copied_bytes; /* the largest of those */
+  InstId late_reader;   /* one of those; NO_ID = there is none */
+} Donation;
+
+/* The module with the argument donated. What is copied all the same gains nothing, and stays as it
+ * is. NULL if there is nothing to donate it for. */
 static rh_module *simulate(const Advisor *advisor, const Matching *matching, Str argument,
-                           IdVec *params, int64_t *bytes) {
+                           Donation *donation) {
   const Module *module = advisor->module;
   const Computation *entry = comp_get(module, module->entry);
   ArenaMark mark = arena_mark(advisor->scratch);
@@ -98,18 +153,47 @@ static rh_module *simulate(const Advisor *advisor, const Matching *matching, Str
   for (uint32_t part = 0; part < matching->num_parts; part++) {
     uint32_t param = partner_of(matching, part, argument, is_used);
     if (param == NO_ID) continue;
+    is_used[param] = true;
+    *vec_push(advisor->arena, &donation->params) = param;
+    InstId late = late_reader_of(module, id_list(module, entry->params)[param],
+                                 maker_of(module, part), advisor->arena);
+    int64_t part_bytes = target_sizes.of_part(module, matching->parts[part]);
+    if (late != NO_ID) {
+      donation->num_copied++;
+      donation->late_reader = late;
+    }
+    if (late != NO_ID && part_bytes > donation->copied_bytes) { /* stays as it is */
+      int64_t bytes = donation->copied_bytes;
+      donation->copied_bytes = part_bytes;
+      if (bytes == 0) continue;
+    }
     if (!copy) {
       copy = advisor_copy(advisor);
       header = own_header(copy->module, matching->num_parts);
     }
-    is_used[param] = true;
     header->aliases.data[header->aliases.len++] =
         (OutputAlias){.output_part = part, .param = param, .param_part = 0};
-    *vec_push(advisor->arena, params) = param;
-    *bytes += target_sizes.of_part(module, matching->parts[part]);
+    donation->bytes += target_sizes.of_part(module, matching->parts[part]);
   }
   arena_reset(advisor->scratch, mark);
   return copy;
+}
+
+/* Whether a fusion computes each element of its result from the same elements of its operands. */
+static bool is_elementwise_fusion(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId inner = comp_inst(module, comp, i);
+    Opcode opcode = (Opcode)inst_get(module, inner)->opcode;
+    bool is_plain = opcode_has(opcode, OPF_ELEMENTWISE) || opcode_has(opcode, OPF_FREE) ||
+                    opcode == OPCODE_BROADCAST || opcode == OPCODE_BITCAST ||
+                    opcode == OPCODE_CONSTANT || opcode == OPCODE_PARAMETER ||
+                    opcode == OPCODE_COPY || opcode == OPCODE_RESHAPE ||
+                    opcode == OPCODE_TRANSPOSE || opcode == OPCODE_IOTA;
+    if (!is_plain) return false;
+  }
+  return true;
 }
 
 /* Whether an instruction computes from a parameter element by element, itself or by a few others:
@@ -121,7 +205,8 @@ static bool is_update_of(const Module *module, InstId id, InstId param) {
   for (uint32_t at = 0; at < len; at++) {
     const Instruction *inst = inst_get(module, queue[at]);
     bool is_elementwise = opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE) ||
-                          inst->opcode == OPCODE_FUSION || inst->opcode == OPCODE_COPY ||
+                          is_elementwise_fusion(module, queue[at]) || inst->opcode == OPCODE_COPY ||
+                          inst->opcode == OPCODE_BROADCAST ||
                           inst_is_pass_through(module, queue[at]);
     for (uint32_t i = 0; is_elementwise && i < inst->num_operands; i++) {
       InstId operand = inst_operand(module, queue[at], i);
@@ -172,11 +257,23 @@ static rh_text code_of(const Advisor *advisor, Str argument) {
   }
 }
 
+/* Which of it is copied all the same, and what reads it too late. */
+static const char *copied_text(Advisor *advisor, const Donation *donation) {
+  if (donation->num_copied == 0) return "";
+  const char *where = advisor_where(advisor, advisor_place(advisor, donation->late_reader));
+  return arena_printf(advisor->out,
+                      " %u of them %s copied all the same, because %s may read %s after the output "
+                      "has been written.",
+                      donation->num_copied, donation->num_copied == 1 ? "is" : "are", where,
+                      donation->num_copied == 1 ? "it" : "one");
+}
+
 static void propose(Advisor *advisor, const Matching *matching, Str argument) {
-  IdVec params = {0};
-  int64_t bytes = 0;
-  rh_module *made = simulate(advisor, matching, argument, &params, &bytes);
+  Donation donation = {.late_reader = NO_ID};
+  rh_module *made = simulate(advisor, matching, argument, &donation);
   if (!made) return;
+  IdVec params = donation.params;
+  int64_t bytes = donation.bytes;
   Str unescaped = human_unescape(argument, advisor->out);
   Str name = {arena_strndup(advisor->out, unescaped.data, unescaped.len), unescaped.len};
   int64_t *numbers = arena_array(advisor->out, int64_t, params.len);
@@ -197,12 +294,14 @@ static void propose(Advisor *advisor, const Matching *matching, Str argument) {
   remedy.code = code_of(advisor, name);
   remedy.explanation = advice_text(
       advisor->out,
-      "%u array%s of it ha%s the shape of an output, and memory of %s own besides. %s", params.len,
-      params.len == 1 ? "" : "s", params.len == 1 ? "s" : "ve", params.len == 1 ? "its" : "their",
+      "%u array%s of it ha%s the shape of an output, and memory of %s own besides. %s%s",
+      params.len, params.len == 1 ? "" : "s", params.len == 1 ? "s" : "ve",
+      params.len == 1 ? "its" : "their",
       is_sure
           ? "The caller must not use the argument after the call."
           : "The outputs are no new versions of it, so this is right only if the caller does not "
-            "need the argument after the call.");
+            "need the argument after the call.",
+      copied_text(advisor, &donation));
   advisor_add(advisor, &remedy, made);
 }
 

@@ -2,18 +2,31 @@
 
 #include "ir/attribute.h"
 
-static bool is_at(const SourceFrame *frame, SourcePlace place) {
-  return frame->line == place.line && str_equal(frame->file, place.file);
+static int32_t frame_of(const Module *module, InstId id) {
+  const Metadata *metadata = inst_metadata(module, id);
+  return metadata ? metadata->stack_frame_id : 0;
 }
 
-Str function_called_at(const Module *module, InstId id, SourcePlace place) {
-  const Metadata *metadata = inst_metadata(module, id);
+/* The innermost frame outside of libraries. */
+static bool user_frame(const Module *module, InstId id, SourceFrame *frame) {
+  int32_t number = frame_of(module, id);
+  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame->parent) {
+    if (!source_frame_get(module, number, frame)) return false;
+    if (!frame->is_library && frame->file.len) return true;
+  }
+  return false;
+}
+
+Str function_called_by(const Module *module, InstId id, InstId caller) {
+  SourceFrame frame, from;
   Str function = {0};
-  SourceFrame frame;
-  int32_t number = metadata ? metadata->stack_frame_id : 0;
+  if (!user_frame(module, caller, &from)) return function;
+  int32_t number = frame_of(module, id);
   for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
     if (!source_frame_get(module, number, &frame)) break;
-    if (is_at(&frame, place)) return function;
+    bool is_caller = frame.line == from.line && str_equal(frame.file, from.file) &&
+                     str_equal(frame.function, from.function);
+    if (is_caller) return function;
     if (!frame.is_library) function = frame.function;
   }
   return (Str){0};

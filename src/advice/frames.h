@@ -4,8 +4,9 @@
 
 #include "ir/source_place.h"
 
-/* The innermost function on the stack of `id` that was called, through libraries or not, from this
- * place; empty if there is none. */
-Str function_called_at(const Module *module, InstId id, SourcePlace place);
+/* The function on the stack of `id` that was called, through libraries or not, from the place where
+ * `caller` was traced: the body of a scan, if that is the loop. Empty if there is none. Tracing a
+ * derivative repeats frames, so the innermost such place counts. */
+Str function_called_by(const Module *module, InstId id, InstId caller);
 
 #endif

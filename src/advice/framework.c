@@ -42,7 +42,8 @@ static Str own_name(Str function, const char *otherwise) {
 
 const char *framework_checkpoint(Framework framework, Str function, const char *policy,
                                  Arena *out) {
-  Str name = own_name(function, "f");
+  bool is_lambda = str_contains(function, "<lambda>");
+  Str name = own_name(function, is_lambda ? "lambda …" : "f");
   int len = (int)name.len;
   switch (framework) {
     case FRAMEWORK_PYTORCH:

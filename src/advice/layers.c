@@ -282,7 +282,7 @@ static void add_functions(Finder *finder) {
   for (uint32_t i = 0; i < finder->calls.len; i++) {
     const Call *call = &finder->calls.data[i];
     SourceFrame caller;
-    Layers layers = {.function = call->function, .instance_of = new_instances(finder)};
+    Layers layers = {.function = call->function, .call = i, .instance_of = new_instances(finder)};
     number_calls(finder, &counts, call, &layers);
     /* the frame that calls it through libraries is of no use as a place */
     int32_t number = call->caller;
@@ -382,6 +382,51 @@ static Str common_scope(const ForwardPart *forward, const Layers *layers, Arena 
   return common;
 }
 
+/* Whether one function does nearly all of the work of another one. */
+static bool is_all_of(const ForwardPart *forward, const Layers *inner, const Layers *outer) {
+  uint32_t num_inner = 0, num_outer = 0;
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    bool is_inside = outer->instance_of[pos] != NO_ID;
+    num_outer += is_inside;
+    if (inner->instance_of[pos] == NO_ID) continue;
+    if (!is_inside) return false;
+    num_inner++;
+  }
+  return 20 * num_inner >= 19 * num_outer;
+}
+
+/* Whether a function is called in another one, by the stack of its first call. */
+static bool is_called_in(const Finder *finder, uint32_t inner, uint32_t outer) {
+  const Call *call = &finder->calls.data[inner], *other = &finder->calls.data[outer];
+  SourceFrame frame;
+  int32_t number = call->caller;
+  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
+    if (!source_frame_get(finder->forward->module, number, &frame)) return false;
+    if (str_equal(frame.function, other->function) && str_equal(frame.file, other->file))
+      return true;
+  }
+  return false;
+}
+
+/* Drops a function that seems to be called several times and only calls another one as often: it
+ * may as well be called once, with a loop around the other. */
+static void drop_callers(Finder *finder) {
+  Layers *list = finder->found->list.data;
+  uint32_t num_all = finder->found->list.len, len = 0;
+  bool *is_dropped = arena_zarray(finder->scratch, bool, num_all);
+  for (uint32_t o = 0; o < num_all; o++) {
+    for (uint32_t i = 0; i < num_all && list[o].num_instances > 1; i++) {
+      bool is_alike = i != o && list[i].num_instances == list[o].num_instances;
+      if (!is_alike || !is_called_in(finder, list[i].call, list[o].call)) continue;
+      is_dropped[o] |= is_all_of(finder->forward, &list[i], &list[o]);
+    }
+  }
+  for (uint32_t i = 0; i < num_all; i++) {
+    if (!is_dropped[i]) list[len++] = list[i];
+  }
+  finder->found->list.len = len;
+}
+
 /* The number of instructions inside; what is there once counts less, because a checkpoint around
  * all of it computes all of it again at once. */
 static uint32_t size_of(const Layers *layers, const ForwardPart *forward) {
@@ -409,6 +454,7 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   add_functions(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].scope = common_scope(forward, &found.list.data[i], out, scratch);
+  drop_callers(&finder);
   add_scopes(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].size = size_of(&found.list.data[i], forward);

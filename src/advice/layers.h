@@ -17,6 +17,7 @@ typedef struct Layers {
   Str function;      /* raw text; empty for a scope */
   SourcePlace place; /* where the function is called, raw; without a file if it is not known */
   Str scope;         /* the pattern of the scope; empty = unknown */
+  uint32_t call;     /* a number for the function; unused for a scope */
   uint32_t num_instances;
   uint32_t size;         /* what it is worth to try it first */
   uint32_t *instance_of; /* by position: its number from 0; NO_ID = outside */

@@ -31,6 +31,81 @@ static rh_remedy remedy_of(Advisor *advisor, const ScanPlace *scan, int64_t leng
   return remedy;
 }
 
+/* Whether the module returns an array of these dimensions, such as the gradient of an input. */
+static bool is_returned(const Module *module, const Shape *shape) {
+  InstId root = comp_get(module, module->entry)->root;
+  ShapeId result = inst_get(module, root)->shape;
+  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
+    const Shape *other = shape_get(&module->shapes, shape_part(&module->shapes, result, part));
+    if (shape_is_array(other) && other->rank == shape->rank &&
+        memcmp(other->dims, shape->dims, shape->rank * sizeof *shape->dims) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* The bytes of the inputs that an iteration reads a slice of, and of their gradients, for one
+ * segment. */
+static int64_t sliced_bytes(const Module *module, const Loop *loop, int64_t length) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < loop->num_elements; i++) {
+    const Shape *shape = inst_shape(module, inst_operand(module, loop->init, i));
+    bool has_slices = loop->is_invariant[i] && shape_is_array(shape) && shape->rank > 0 &&
+                      shape->dims[0] == loop->trips;
+    if (!has_slices) continue;
+    int64_t own = shape->bytes / loop->trips * length;
+    bytes += is_returned(module, shape) ? 2 * own : own;
+  }
+  return bytes;
+}
+
+/* The last position of a loop of so many iterations in a sequence that has two of them, as the body
+ * of the outer backward loop has; NO_ID = it is none. */
+static SchedPos last_inner_loop(const Module *module, Sequence sequence, int64_t length) {
+  SchedPos last = NO_ID;
+  uint32_t count = 0;
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    if (inst_get(module, sequence.ids[pos])->opcode != OPCODE_WHILE) continue;
+    if (while_trip_count(module, sequence.ids[pos]) != length) continue;
+    last = pos;
+    count++;
+  }
+  return count == 2 ? last : NO_ID;
+}
+
+/* The inner loops of a segment read their inputs as an array of their own, a slice of the whole,
+ * which the rewrite of remat/scan does without: it lives as long as they run. */
+static void hold_inputs(rh_module *made, int64_t bytes, int64_t length) {
+  Module *module = made->module;
+  Rewrite rewrite = rewrite_begin(module);
+  for (InstId id = 0; id < module->insts.len && bytes > 0; id++) {
+    if (inst_get(module, id)->opcode != OPCODE_WHILE) continue;
+    CompId body = inst_callees(module, id)[0];
+    Sequence old = made->schedule.of[body];
+    SchedPos last = last_inner_loop(module, old, length);
+    if (last == NO_ID) continue;
+    ArraySpec spec = {.type = TYPE_U8, .rank = 1, .dims = &bytes};
+    int64_t one = 1;
+    ArraySpec end_spec = {.type = TYPE_U8, .rank = 1, .dims = &one};
+    InstId held = rewrite_add_helper(
+        &rewrite, body,
+        (InstSpec){.opcode = OPCODE_IOTA, .shape = shape_array(&module->shapes, &spec)});
+    InstId end = rewrite_add_helper(&rewrite, body,
+                                    (InstSpec){.opcode = OPCODE_SLICE,
+                                               .shape = shape_array(&module->shapes, &end_spec),
+                                               .operands = &held,
+                                               .num_operands = 1});
+    Sequence sequence = {.ids = arena_array(made->arena, InstId, (size_t)old.len + 2)};
+    for (SchedPos pos = 0; pos < old.len; pos++) {
+      if (pos == 1) sequence.ids[sequence.len++] = held; /* behind the parameter */
+      sequence.ids[sequence.len++] = old.ids[pos];
+      if (pos == last) sequence.ids[sequence.len++] = end;
+    }
+    made->schedule.of[body] = sequence;
+    return;
+  }
+}
+
 static void propose(ScanStudy *study, const ScanPlace *scan) {
   Advisor *advisor = study->advisor;
   if (!scan_can_segment(scan->values)) return;
@@ -45,8 +120,11 @@ static void propose(ScanStudy *study, const ScanPlace *scan) {
                       .most_cut = 1};
   rh_module *made = scan_simulate(study, &goal);
   if (!made) return;
+  const Loop *loop = &study->scans.loops.list[scan->values->loop];
+  hold_inputs(made, sliced_bytes(advisor->module, loop, length), length);
   rh_remedy remedy = remedy_of(advisor, scan, length);
-  advisor_add(advisor, &remedy, made);
+  remedy.confidence = "medium";
+  if (advisor_add(advisor, &remedy, made)) advisor_last(advisor)->is_sketch = true;
 }
 
 /* The divisor of the number of iterations that is closest to its root; 0 if there is none. */

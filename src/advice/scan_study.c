@@ -41,11 +41,11 @@ static bool is_stack_of(const void *context, const LiveBuffer *buffer) {
 }
 
 /* The body of a scan is the function that was called at the scan's line. */
-static Str body_of(const ScanStudy *study, const ScanValues *values, SourcePlace place) {
+static Str body_of(const ScanStudy *study, const ScanValues *values, InstId loop) {
   const Module *module = study->advisor->module;
   for (uint32_t i = 0; i < values->list.len; i++) {
     if (values->list.data[i].kind != SCAN_COMPUTED) continue;
-    Str name = function_called_at(module, values->list.data[i].inst, place);
+    Str name = function_called_by(module, values->list.data[i].inst, loop);
     if (!name.len) continue;
     name = human_utf8(name, study->advisor->out);
     return (Str){arena_strndup(study->advisor->out, name.data, name.len), name.len};
@@ -69,7 +69,7 @@ static ScanPlace place_of(ScanStudy *study, uint32_t border) {
   SourcePlace place = advisor_place(advisor, scan_place_of_loop(&study->scans, values));
   ScanPlace found = {.values = values, .border = border, .place = place, .trips = loop->trips};
   found.where = advisor_where(advisor, place);
-  found.body = body_of(study, values, place);
+  found.body = body_of(study, values, loop->id);
   int64_t live = advisor_live_bytes(advisor, is_stack_of, loop);
   int64_t all = stacked_bytes(study, values);
   found.live_bytes = live > 0 && live < all ? live : all;
@@ -92,12 +92,51 @@ bool *const *scan_kept(const ScanStudy *study, uint32_t border) {
   return is_kept;
 }
 
+/* Puts what a computation computes again, and what that is computed from, before the rest: a
+ * checkpoint begins with all of it. */
+static void begin_with_clones(rh_module *made, CompId comp, Arena *scratch) {
+  const Module *module = made->module;
+  Sequence old = made->schedule.of[comp];
+  Arena *arena = arena_new(arena_options(scratch));
+  bool *is_first = arena_zarray(arena, bool, module->insts.len);
+  uint32_t num_clones = 0;
+  for (SchedPos pos = old.len; pos-- > 0;) {
+    InstId id = old.ids[pos];
+    uint8_t kind = made->marks ? made->marks[id].kind : REMAT_KIND_NONE;
+    bool is_clone = kind == REMAT_KIND_CLONE || kind == REMAT_KIND_MOVED;
+    num_clones += is_clone;
+    is_first[id] |= is_clone;
+    for (uint32_t i = 0; is_first[id] && i < inst_get(module, id)->num_operands; i++)
+      is_first[inst_operand(module, id, i)] = true;
+  }
+  if (num_clones) {
+    Sequence sequence = {.ids = arena_array(made->arena, InstId, old.len)};
+    for (int pass = 0; pass < 2; pass++) {
+      for (SchedPos pos = 0; pos < old.len; pos++) {
+        if (is_first[old.ids[pos]] == (pass == 0)) sequence.ids[sequence.len++] = old.ids[pos];
+      }
+    }
+    made->schedule.of[comp] = sequence;
+  }
+  arena_free(arena);
+}
+
+static void begin_loops_with_clones(rh_module *made, Arena *scratch) {
+  const Module *module = made->module;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_WHILE && !(inst->flags & INST_DEAD))
+      begin_with_clones(made, inst_callees(module, id)[0], scratch);
+  }
+}
+
 rh_module *scan_simulate(ScanStudy *study, const VariantGoal *goal) {
   Variant variant;
   rh_status status = variant_make(&study->problem, goal, &variant);
   if (status != RH_OK) study->status = status;
   rh_module *made = status == RH_OK ? variant.module : NULL;
   if (made) variant.module = NULL;
+  if (made) begin_loops_with_clones(made, study->advisor->scratch);
   variant_free(&variant);
   return made;
 }

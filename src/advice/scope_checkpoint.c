@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "advice/advisor.h"
+#include "advice/cut_sums.h"
 #include "advice/layers.h"
 #include "analysis/memory/remat_memory.h"
 #include "emit/human.h"
@@ -117,6 +118,25 @@ static void choose(const Study *study, const Proposal *proposal, CheckpointChoic
   checkpoint_choice_keep_only(choice);
 }
 
+/* A checkpoint begins with what it computes again, all of it, when the backward part first reads
+ * something of the repetition. */
+static void begin_together(const Proposal *proposal, CheckpointChoice *choice, Arena *scratch) {
+  const Layers *layers = proposal->layers;
+  ArenaMark mark = arena_mark(scratch);
+  SchedPos *first = arena_array(scratch, SchedPos, layers->num_instances);
+  memset(first, 0xff, layers->num_instances * sizeof *first);
+  for (int pass = 0; pass < 2; pass++) {
+    for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
+      uint32_t instance = layers->instance_of[pos];
+      SchedPos *use = &choice->clones.early_values[pos].first_use;
+      if (instance == NO_ID || choice->values[pos].is_kept) continue;
+      if (pass == 0 && *use < first[instance]) first[instance] = *use;
+      if (pass == 1 && first[instance] != NO_ID) *use = first[instance];
+    }
+  }
+  arena_reset(scratch, mark);
+}
+
 /* Bytes that the proposal is about: what is computed again, as far as it lives at the peak. */
 static int64_t freed_at_peak(const Study *study, const CheckpointChoice *choice) {
   const Advisor *advisor = study->advisor;
@@ -131,7 +151,8 @@ static int64_t freed_at_peak(const Study *study, const CheckpointChoice *choice)
 }
 
 /* The module with clones; NULL if none was made. */
-static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t *bytes_at_peak) {
+static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t *bytes_at_peak,
+                           bool *is_sketch) {
   const Advisor *advisor = study->advisor;
   Arena *arena = arena_new(arena_options(advisor->scratch)), *scratch = advisor->scratch;
   rh_module *made = advisor_copy(advisor);
@@ -151,8 +172,12 @@ static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t
                               memory.of[study->comp].bytes_at, arena, scratch);
   choose(study, proposal, &choice);
   *bytes_at_peak = freed_at_peak(study, &choice);
+  begin_together(proposal, &choice, scratch);
   uint32_t num_clones = checkpoint_choice_apply(&choice, made->arena);
   if (num_clones) {
+    bool is_repeated = proposal->layers->num_instances > 1 && proposal->every == 1;
+    Sequence sequence = made->schedule.of[study->comp];
+    if (is_repeated) *is_sketch = cut_sums(&rewrite, sequence, study->forward.end + 1, scratch) > 0;
     dce_run(&rewrite, scratch);
     dce_update_schedule(module, &made->schedule, made->arena);
   } else {
@@ -241,10 +266,13 @@ static bool propose(Study *study, const Proposal *proposal) {
                         : "medium",
       .num_instances = proposal->layers->num_instances,
       .every = proposal->every};
-  rh_module *made = simulate(study, proposal, &remedy.bytes_at_peak);
+  bool is_sketch = false;
+  rh_module *made = simulate(study, proposal, &remedy.bytes_at_peak, &is_sketch);
   if (!made) return false;
   write_remedy(study, proposal, &remedy);
-  return advisor_add(study->advisor, &remedy, made);
+  if (!advisor_add(study->advisor, &remedy, made)) return false;
+  advisor_last(study->advisor)->is_sketch |= is_sketch;
+  return true;
 }
 
 /* Every so-manieth layer is only of interest where a budget asks for less than all. */

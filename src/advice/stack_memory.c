@@ -189,7 +189,7 @@ ScanPlace loop_pair_place(Advisor *advisor, const LoopPair *pair) {
   CompId body = inst_callees(module, pair->forward)[0];
   scan.where = advisor_where(advisor, place);
   for (uint32_t i = 0; i < comp_num_insts(module, body) && !scan.body.len; i++) {
-    Str name = function_called_at(module, comp_inst(module, body, i), place);
+    Str name = function_called_by(module, comp_inst(module, body, i), pair->forward);
     name = human_utf8(name, advisor->out);
     if (name.len) scan.body = (Str){arena_strndup(advisor->out, name.data, name.len), name.len};
   }

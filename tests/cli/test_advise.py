@@ -112,8 +112,8 @@ class Advise(ToolTest):
         advice = self.advise(AFTER)
         first = advice["remedies"][0]
         self.assertEqual((first["kind"], first["function"], first["num_instances"]),
-                         ("checkpoint-scan", "gpt_block", 6))
-        self.assertIn("jax.lax.scan(jax.checkpoint(gpt_block)", first["code"])
+                         ("checkpoint-scan", "blocks_in_scan.<locals>.<lambda>", 6))
+        self.assertIn("jax.lax.scan(jax.checkpoint(lambda …)", first["code"])
         self.assertIn(f":{first['source_line']}: ", first["title"])
         self.assertLess(first["temp_bytes"], advice["temp_bytes"] / 4)
         self.assertEqual(first["saved_bytes"], advice["counted_bytes"] - first["counted_bytes"])
