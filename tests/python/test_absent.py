@@ -113,5 +113,50 @@ class Refused(AbsentTest):
                 self.check_program(name)
 
 
+SHARDED = """
+import jax, jax.numpy as jnp
+import remat_hlo.jax
+
+def step():
+    @remat_hlo.jax.checkpoint
+    def loss(ws, x):
+        for w in ws:
+            x = jnp.exp(-jnp.tanh(x @ w)**2) * x
+        return (x**2).mean()
+    mesh = jax.sharding.AbstractMesh((4,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    def spread(*spec):
+        return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec))
+    ws, x = [jax.ShapeDtypeStruct((512, 512), jnp.float32)] * 6, jax.ShapeDtypeStruct((131072, 512), jnp.float32)
+    return jax.jit(jax.grad(loss)), (ws, x), (spread(), spread("data"))
+"""
+X_BYTES = 131072 * 512 * 4 // 4  # on one device of four
+
+
+class Fits(AbsentTest):
+    """A program for four devices: what it takes on each, and that a plan lowers it."""
+
+    def check_device(self, device):
+        self.write("program.py", SHARDED)
+        written, _ = self.run_python("-m", "remat_hlo", "fit", "program:step", f"--device={device}", "--json=-",
+                                     "--mem-limit=256MiB", "--max-compilations=4", code=1)
+        answer = json.loads(written)
+        self.assertEqual(answer["is_fitting"], False)
+        self.assertEqual(answer["missing_bytes"], answer["total_bytes"] - (256 << 20))
+        arguments = X_BYTES + 6 * 512 * 512 * 4
+        self.assertTrue(arguments <= answer["argument_bytes"] <= arguments * 1.01, answer["argument_bytes"])
+        self.assertGreater(answer["temp_bytes"], 6 * X_BYTES // 2)
+        plans = [point["total_bytes"] for point in answer["curve"] if point["way"] == "plan"]
+        self.assertLess(min(plans), answer["total_bytes"])
+        self.assertTrue(any("program.py" in line["source"] for line in answer["peak"]), answer["peak"])
+
+    @unittest.skipUnless(HAS_TPU, "libtpu is not installed")
+    def test_tpu(self):
+        self.check_device("v5e:2x2")
+
+    @unittest.skipUnless(HAS_GPU, "JAX's plugin for CUDA is not installed")
+    def test_gpu(self):
+        self.check_device("h100:4")
+
+
 if __name__ == "__main__":
     package.main()
