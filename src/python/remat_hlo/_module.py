@@ -372,9 +372,10 @@ class Module:
             memory = self.memory()
             limit = budget.bytes(memory.counted_bytes(limit_counts),
                                  memory.bound_bytes(limit_counts))
+        profile = self._profile(trip_count)
         options = lib.AdviceOptions(limit_bytes=limit, default_trip_count=trip_count,
                                     limit_counts=lib.choice("limit_counts", limit_counts, lib.COUNTS),
-                                    max_steps=max_steps, profile=load_device(self.device).pointer)
+                                    max_steps=max_steps, profile=profile.pointer)
         out = ctypes.c_void_p()
         lib.call("rh_advice_make", self._scheduled.pointer, ctypes.byref(self._settings),
                  ctypes.byref(options), ctypes.byref(out), text=self._text,
