@@ -125,10 +125,19 @@ static bool is_open_alone(const Module *module, InstId id) {
   }
 }
 
+static bool has_tiles(const Module *module, InstId id) {
+  const Shape *shape = inst_shape(module, id);
+  return shape_is_array(shape) && shape->extras && shape->extras->num_tile_words;
+}
+
+/* XLA:TPU, which writes tiles, has one code generator for fusions of all kinds. */
 bool rounding_is_opaque(const Module *module, InstId caller) {
   if (caller == NO_ID || inst_get(module, caller)->opcode != OPCODE_FUSION) return false;
-  return inst_get(module, caller)->origin != NO_ID &&
-         inst_attr_int(module, caller, ATTR_FUSION_KIND, FUSION_CUSTOM) == FUSION_CUSTOM;
+  if (inst_get(module, caller)->origin == NO_ID || has_tiles(module, caller)) return false;
+  for (uint32_t i = 0; i < inst_get(module, caller)->num_operands; i++) {
+    if (has_tiles(module, inst_operand(module, caller, i))) return false;
+  }
+  return inst_attr_int(module, caller, ATTR_FUSION_KIND, FUSION_CUSTOM) == FUSION_CUSTOM;
 }
 
 bool rounding_may_round(const Module *module, InstId id) {
