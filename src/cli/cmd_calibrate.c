@@ -3,6 +3,7 @@
 #include "device.h"
 #include "memory.h"
 #include "messages.h"
+#include "path.h"
 
 static rh_status calibrate(CalibrateJob *job, const rh_profile *before) {
   const Measured *measured = &job->measured;
@@ -44,11 +45,14 @@ static rh_status write_all(const CalibrateJob *job, const rh_profile *before) {
   return RH_OK;
 }
 
-/* Estimates are of the device that the dumps are of. */
-static rh_status load_profile(const CalibrateJob *job, rh_profile **before) {
-  const Measured *measured = &job->measured;
-  bool is_assumed;
-  if (!measured->is_folder) return device_load(job->options, before);
+/* Estimates are of the device that the dumps are of, which is known only when they have been read.
+ */
+static rh_status load_all(CalibrateJob *job, rh_profile **before) {
+  Measured *measured = &job->measured;
+  bool is_folder = path_is_directory(job->options->files[0]), is_assumed;
+  rh_status status = is_folder ? RH_OK : device_load(job->options, before);
+  if (status == RH_OK) status = measured_read(job->options, measured);
+  if (status != RH_OK || !is_folder) return status;
   const Loaded *first = &measured->loaded[0];
   return device_load_for(job->options, &first->input, first->settings.target, before, &is_assumed);
 }
@@ -58,8 +62,7 @@ rh_status cmd_calibrate(const Options *options) {
   CalibrateJob job = {.options = options};
   rh_profile *before = NULL;
   rh_status status = output_check(outputs, sizeof outputs / sizeof *outputs);
-  if (status == RH_OK) status = measured_read(options, &job.measured);
-  if (status == RH_OK) status = load_profile(&job, &before);
+  if (status == RH_OK) status = load_all(&job, &before);
   if (status == RH_OK) status = calibrate(&job, before);
   if (status == RH_OK) status = write_all(&job, before);
   rh_calibration_free(job.calibration);

@@ -2106,6 +2106,21 @@ class Calibrate(ToolTest):
         self.assert_message(self.calibrate("--json=-", code=2), "only one output can go to stdout")
         self.assertEqual(self.calibrate("-q").err, "")
 
+    def test_estimates(self):
+        """Of a folder, those texts are taken that XLA:TPU has estimated; what is made of them is a device."""
+        (self.dir / "dumps").mkdir()
+        self.write("dumps/plain.hlo", self.MODULE % (8, 8))
+        self.assertIn("has no HLO text with estimates of XLA:TPU",
+                      self.expect(3, "calibrate", "dumps", "--device=tpu-v5e").err)
+        self.golden("estimates", "input.hlo")
+        (self.dir / "input.hlo").rename(self.dir / "dumps" / "input.hlo")
+        told = json.loads(self.expect(0, "calibrate", "dumps", "-o", "here.json", "--json=-", "-q").out)
+        self.assertEqual((told["device"], told["programs"], told["held_out"]), ("tpu-v5e", 1, None))
+        self.assertLess(told["fitted"]["median_error"], told["before"]["median_error"])
+        cost = json.loads(self.expect(0, "cost", "dumps/input.hlo", "--device=here.json", "--json", "-q").out)
+        self.assertRegex(cost["times"], r"^XLA:TPU's estimates; \d+\.\d % fitted to such$")
+        self.assertAlmostEqual(told["by_measurement"][0]["measured_seconds"], 365000 / 1.5e9, 12)
+
     def test_one_program(self):
         """Nothing can be held out; a module is a program of its own unless the file says otherwise."""
         for run in self.runs:
