@@ -150,13 +150,15 @@ check_live() {
   esac
 }
 
-# Programs compiled for TPUs and GPUs. Where CI is set, they have to be: a skip is a failure.
+# Programs compiled for TPUs and GPUs. Where CI is set, they have to be: a skip is a failure. tpu7x is left out: of
+# programs for which its SparseCore changes layouts, such as large sorts, figures do not hold.
 check_accelerators() {
   log=$project/build/accelerators.log
   most=8 code=0
   left=$(($(seconds_left) / 60 - 1))
   [ "$left" -ge "$most" ] || most=$left
-  limited "$log" $((most * 60 + 60)) "$project/scripts/check-accelerators" --minutes="$most" || code=$?
+  limited "$log" $((most * 60 + 60)) "$project/scripts/check-accelerators" --minutes="$most" \
+    --targets=v5e,v5p,v6e,a100,h100,b200 || code=$?
   seen=$(grep 'check-accelerators: skipped\|^walked \|^accelerators: ' "$log" | tr '\n' ';' || true)
   case $code in
     0) conclude accelerators passed "$seen" ;;
