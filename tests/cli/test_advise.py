@@ -82,6 +82,44 @@ ENTRY e {
 """
 
 
+NARROW = """HloModule jit_narrow, is_scheduled=true
+
+ENTRY e {
+  p = f32[40000]{0} parameter(0)
+  x = f32[40000,1]{1,0:T(8,128)} reshape(p), metadata={op_name="jit(f)/reshape" source_file="/home/me/train.py" source_line=7}
+  y = f32[40000,1]{1,0:T(8,128)} sine(x)
+  ROOT r = f32[40000]{0} reshape(y)
+}
+"""
+
+WIDE = """HloModule jit_wide, is_scheduled=true
+
+ENTRY e {
+  p = bf16[65536]{0} parameter(0)
+  c = f32[65536]{0} convert(p), metadata={op_name="jit(f)/convert" source_file="/home/me/train.py" source_line=9}
+  s = f32[65536]{0} sine(c)
+  ROOT r = f32[65536]{0} add(c, s)
+}
+"""
+
+# Weights that are gathered in the forward part, and read again in the backward part; what is in between
+# takes the most memory.
+GATHERED = """HloModule jit_step, is_scheduled=true, num_partitions=4
+
+ENTRY e {
+  x = f32[64,256]{1,0} parameter(0)
+  w = f32[64,256]{1,0} parameter(1)
+  big = f32[1024,64]{1,0} parameter(2)
+  g = f32[256,256]{1,0} all-gather(w), channel_id=1, replica_groups={{0,1,2,3}}, dimensions={0}, use_global_device_ids=true, metadata={op_name="jit(step)/jvp()/all_gather" source_file="/home/me/train.py" source_line=40}
+  h = f32[64,256]{1,0} dot(x, g), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/jvp()/dot_general"}
+  t = f32[1024,64]{1,0} tanh(big), metadata={op_name="jit(step)/jvp()/tanh"}
+  s = f32[64,64]{1,0} dot(t, t), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/jvp()/dot_general"}
+  k = f32[64,256]{1,0} dot(s, h), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/transpose(jvp())/dot_general"}
+  ROOT d = f32[64,256]{1,0} dot(k, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, metadata={op_name="jit(step)/transpose(jvp())/dot_general"}
+}
+"""
+
+
 class Advise(ToolTest):
     """What is said about samples and small modules."""
 
@@ -162,6 +200,37 @@ class Advise(ToolTest):
             self.assertEqual(remedy["temp_bytes"], advice["temp_bytes"] // num_chunks)
         self.assertIn("f32[512,4096]", advice["plan"][0]["title"])
 
+    def remedy(self, kind, text, *options, code=0):
+        """The only remedy of this kind."""
+        (self.dir / "module.hlo").write_text(text)
+        found = [r for r in self.advise("module.hlo", *options, code=code)["remedies"]
+                 if r["kind"] == kind]
+        self.assertEqual(len(found), 1, kind)
+        return found[0]
+
+    def test_padding(self):
+        """A dimension of one element is padded to 128."""
+        remedy = self.remedy("padding", NARROW, "--target=tpu")
+        self.assertIn("f32[40000,1] takes 128 times its size, because its dimension 1", remedy["title"])
+        self.assertEqual((remedy["source_line"], remedy["confidence"]), (7, "low"))
+
+    def test_wide_copies(self):
+        remedy = self.remedy("wide-copies", WIDE)
+        self.assertEqual((remedy["source_line"], remedy["bytes_at_peak"]), (9, 4 * 65536))
+
+    def test_gathers(self):
+        """What is gathered for the forward part need not wait for the backward part."""
+        remedy = self.remedy("gathers", GATHERED)
+        self.assertEqual((remedy["source_line"], remedy["bytes_at_peak"]), (40, 4 * 256 * 256))
+
+    def test_microbatches(self):
+        """The batch becomes smaller only under a limit, by as little as meets it."""
+        remedy = self.remedy("microbatches", LOGITS, "--mem-limit=5%")
+        self.assertEqual((remedy["argument"], remedy["is_met"]), ("h", True))
+        self.assertEqual(remedy["num_chunks"], 32)
+        (self.dir / "module.hlo").write_text(LOGITS)
+        self.assertNotIn("microbatches", [r["kind"] for r in self.advise("module.hlo")["remedies"]])
+
     def test_nothing_to_gain(self):
         """What is computed from all rows is not offered in pieces, and small things are left alone."""
         (self.dir / "norm.hlo").write_text(BATCH_NORM)
@@ -169,7 +238,10 @@ class Advise(ToolTest):
         advice = self.advise(SAMPLES / "mobilenet.after_optimizations.hlo")
         self.assertEqual((advice["remedies"], advice["plan"], advice["is_met"]), ([], [], True))
         self.assertTrue(advice["summary"].startswith("no change of the program"))
-        self.advise(SAMPLES / "mobilenet.after_optimizations.hlo", "--mem-limit=50%", code=1)
+        under_limit = self.advise(SAMPLES / "mobilenet.after_optimizations.hlo", "--mem-limit=50%")
+        self.assertEqual([(r["kind"], r["confidence"]) for r in under_limit["plan"]],
+                         [("microbatches", "low")])
+        self.advise(SAMPLES / "mobilenet.after_optimizations.hlo", "--mem-limit=1KiB", code=1)
 
     def test_frameworks(self):
         """The words are those of the framework."""
