@@ -23,6 +23,21 @@ from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, 
 GPT = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
 
 
+class Advice(PackageTest):
+    def test_advise(self):
+        """The dictionary is the JSON of the tool, and limits are those of remat."""
+        path = SAMPLES / "gpt_scan.after_optimizations.hlo"
+        advice = remat_hlo.advise(path, "50%")
+        self.assertEqual(advice["limit_bytes"], advice["counted_bytes"] // 2)
+        self.assertTrue(advice["is_met"])
+        self.assertEqual(advice["plan"][0]["kind"], "checkpoint-scan")
+        self.assertEqual(advice, remat_hlo.load(path).advise("50%"))
+        self.assertFalse(remat_hlo.advise(path, "1MiB", max_steps=1)["is_met"])
+        self.assertIsNone(remat_hlo.advise(path)["limit_bytes"])
+        with self.assertRaises(ValueError):
+            remat_hlo.advise(path, "much")
+
+
 class Loading(PackageTest):
     def test_sources(self):
         """Text, bytes, paths and compressed files give the same module."""
