@@ -993,7 +993,7 @@ RH_API rh_status rh_measure_cost(const rh_module *module, const rh_settings *set
 
 typedef struct rh_times rh_times;
 
-/* A module in a profile. */
+/* A module in a profile. Made by the library. */
 typedef struct rh_timed_module {
   rh_text name;
   uint64_t num_steps;        /* how often it ran; figures of seconds are averages over its runs */

@@ -935,6 +935,16 @@ class Options(RecomputeTest):
             result = self.expect(2, "frames.hlo", f"--library={expression}")
             self.assertIn("the regular expression", result.err)
 
+    def test_times(self):
+        """A profile that does not measure the module, or is none, is an error and not a roofline."""
+        for name in ("step.hlo", "other.hlo", "step.xplane.pb.gz"):
+            self.golden("times", name)
+        summary = self.json("step.hlo", "--times=step.xplane.pb.gz", "--device=cpu")
+        self.assertTrue(summary["times"].startswith("measured, "), summary["times"])
+        self.assert_message(self.expect(3, "other.hlo", "--times=step.xplane.pb.gz"), "")
+        self.expect(3, "step.hlo", "--times=step.hlo")
+        self.expect(3, "step.hlo", "--times=none.xplane.pb")
+
     def test_every_option_has_its_test(self):
         source = pathlib.Path(__file__).read_text().split("def test_every_option")[0]
         for other in ("test_interrupt.py", "test_pictures.py"):
