@@ -25,9 +25,10 @@ from compile_one import devices_of, environment_for
 from targets import TARGETS
 
 # An instruction of floating-point arithmetic: its operation and how it rounds.
-ARITHMETIC = re.compile(r"^\s*(?:@%p\d+ )?(fma|mul|add|sub|div|rcp|sqrt|rsqrt|ex2|lg2|tanh|sin|cos)\.([a-z0-9.]*)\b(f16|bf16|f32|f64)x?2?\s",
-                        re.MULTILINE)
+ARITHMETIC = re.compile(r"^\s*(?:@%p\d+ )?(fma|mul|add|sub|div|rcp|sqrt|rsqrt|ex2|lg2|tanh|sin|cos)\.([a-z0-9.]*)\b"
+                        r"(f16|bf16|f32|f64)x?2?\s", re.MULTILINE)
 ROWS = COLUMNS = 512
+FUNCTIONS = ("tanh", "logistic", "erf", "exp")
 
 
 # ---- programs: functions of arrays, by name. `_apart` hands a value on between two kernels ----
@@ -66,8 +67,7 @@ def programs():
 def functions():
     import jax
     import jax.numpy as jnp
-    return {"tanh": jnp.tanh, "logistic": jax.nn.sigmoid, "erf": jax.scipy.special.erf, "exp": jnp.exp,
-            "log": jnp.log, "sin": jnp.sin, "rsqrt": jax.lax.rsqrt}
+    return dict(zip(FUNCTIONS, (jnp.tanh, jax.nn.sigmoid, jax.scipy.special.erf, jnp.exp), strict=True))
 
 
 # ---- one compilation of all, in a process of its own ----
@@ -104,7 +104,8 @@ def per_element(counts):
 
 
 def faults_of(counts, is_triton):
-    for name in ("sum", "sum_apart", "compete", "compete_apart", "shared", "shared_apart", "sum_bf16", "rows", "rows_compete"):
+    for name in ("sum", "sum_apart", "compete", "compete_apart", "shared", "shared_apart", "sum_bf16", "rows",
+                 "rows_compete"):
         if not counts[name]:
             yield f"{name}: there is no PTX"
         for operation in counts[name]:
@@ -115,14 +116,14 @@ def faults_of(counts, is_triton):
     for name in ("sum", "compete", "shared"):
         if counts[name] != counts[f"{name}_apart"]:
             yield f"{name}: {dict(counts[name])} in one kernel, {dict(counts[name + '_apart'])} in two"
-    for name in ("rows", "rows_compete", *(f"{f}_rows" for f in functions())):
+    for name in ("rows", "rows_compete", *(f"{f}_rows" for f in FUNCTIONS)):
         if not is_triton[name]:
             yield f"{name}: Triton does not compile it any more, so nothing is known of Triton"
 
 
 def differing(counts):
     """The functions that Triton computes with other instructions than loops do, apart from the maximum."""
-    for name in functions():
+    for name in FUNCTIONS:
         loop, rows = dict(counts[f"{name}_loop"]), dict(counts[f"{name}_rows"])
         rows.pop("sub.rn", None)
         loop.pop("sub.rn", None)
