@@ -2,14 +2,17 @@
 """Compares plans with checkpoints that people write, on TPUs and GPUs that are not there: jax.checkpoint around each
 block or scan body, with JAX's policies. A plan is as low as the lowest of them, and meets the bytes of each in no more
 time, by the model, or by XLA:TPU's estimated cycles with --whole, for which code is generated.
-usage: check_plans.py [--targets=v5e] [--only=EXPRESSION] [--whole] [--budgets=70,50]; needs JAX, its plugins and the
-package. Prints a table; ends with 1 if a plan is worse."""
+With --large, programs of tests/python/large_programs.py that do not fit on v5e have to fit with a plan instead.
+usage: check_plans.py [--targets=v5e] [--only=EXPRESSION] [--whole] [--budgets=70,50] | --large=NAMES [--compilations=6];
+needs JAX, its plugins and the package. Prints a table; ends with 1 if a plan is worse."""
 
 import argparse
+import pathlib
 import re
 import sys
 
 import jax
+import jax.numpy as jnp
 import plan_programs
 
 import remat_hlo.jax as live
@@ -79,13 +82,35 @@ class Comparison:
         return self.faults
 
 
+def large(name, most):
+    """Whether a program that does not fit on v5e fits with a plan."""
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+    import large_programs
+    loss, shapes, batch = large_programs.PROGRAMS[name]()
+    params = jax.tree.map(lambda shape: jax.ShapeDtypeStruct(shape, jnp.float32), shapes,
+                          is_leaf=large_programs._is_shape)
+
+    def step(params, batch):
+        value, slopes = jax.value_and_grad(live.checkpoint(loss))(params, batch)
+        return value, jax.tree.map(lambda p, g: p - 0.01 * g, params, slopes)
+    made = live.plan(jax.jit(step, donate_argnums=0), params, batch, mem_limit="auto", device="v5e", max_compilations=most)
+    for one in made.measured:
+        said = f"{one['total_bytes'] / 2**30:.2f} GiB" if one["total_bytes"] is not None else "no figure"
+        print(f"{name}: {one['level']}: {said}, {one['seconds']} s{', refused' if one['error'] else ''}", flush=True)
+    return made.is_met
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--large", default="")
+    parser.add_argument("--compilations", type=int, default=6)
     parser.add_argument("--targets", default="v5e")
     parser.add_argument("--only", default="")
     parser.add_argument("--budgets", default="50")
     parser.add_argument("--whole", action="store_true")
     options = parser.parse_args()
+    if options.large:
+        return int(not all([large(name, options.compilations) for name in options.large.split(",")]))
     print(f"{'program':8} {'target':8} {'':28} {'MiB':>9} {'temp':>9} {'time':>12}")
     faults = {}
     for target in options.targets.split(","):
