@@ -147,6 +147,11 @@ CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch) {
   return graph;
 }
 
+bool comp_is_started(const Module *module, const CallGraph *graph, CompId id) {
+  IdSpan callers = callers_of(graph, id);
+  return callers.len && inst_get(module, callers.ids[0])->opcode == OPCODE_ASYNC_START;
+}
+
 bool call_is_compiled_alone(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_CALL &&
          str_contains(inst_attr_text(module, id, ATTR_FRONTEND_ATTRIBUTES), "xla_cpu_small_call");

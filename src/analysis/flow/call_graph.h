@@ -46,6 +46,10 @@ static inline bool comp_is_sequential(const CallGraph *graph, CompId id) {
   return (graph->context[id] & CALLED_AS_SEQUENCE) != 0;
 }
 
+/* Whether an asynchronous operation runs the computation, which may contain a single instruction
+ * only: also the one that `call-start(…)` implies. */
+bool comp_is_started(const Module *module, const CallGraph *graph, CompId id);
+
 /* XLA:CPU makes a call of a small loop after copy-insertion, and compiles it as one function.
  * Outside of this function the same instructions round differently
  * (xla/service/cpu/small_while_loop_hoisting_pass.cc). */

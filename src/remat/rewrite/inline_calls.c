@@ -19,13 +19,6 @@ static bool is_inlineable(const Module *module, InstId id) {
                    comp_get(module, inst_callees(module, id)[0])->thread);
 }
 
-/* A computation that an asynchronous operation runs, including the one that `call-start(…)`
- * implies, contains one call or another single instruction. */
-static bool is_async_computation(const Module *module, const CallGraph *graph, CompId comp) {
-  IdSpan callers = callers_of(graph, comp);
-  return callers.len && inst_get(module, callers.ids[0])->opcode == OPCODE_ASYNC_START;
-}
-
 rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
                        Arena *scratch) {
   Module *module = rewrite->module;
@@ -39,7 +32,7 @@ rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Ar
   rh_status status = RH_OK;
   for (uint32_t i = 0; i < graph.num_reachable && status == RH_OK; i++) { /* callees first */
     CompId comp = graph.post_order[i];
-    if (is_async_computation(module, &graph, comp)) continue;
+    if (comp_is_started(module, &graph, comp)) continue;
     uint32_t num_insts = comp_num_insts(module, comp); /* copies contain no more calls to inline */
     for (uint32_t k = 0; k < num_insts && status == RH_OK; k++) {
       InstId call = comp_inst(module, comp, k);

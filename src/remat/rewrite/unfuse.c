@@ -63,6 +63,7 @@ uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out
   uint32_t num_fusions = 0;
   for (uint32_t i = 0; i < graph.num_reachable; i++) { /* fusions inside of fusions first */
     CompId comp = graph.post_order[i];
+    if (comp_is_started(module, &graph, comp)) continue;
     uint32_t num_insts = comp_num_insts(module, comp);
     for (uint32_t k = 0; k < num_insts; k++) {
       InstId fusion = comp_inst(module, comp, k);
