@@ -9,6 +9,7 @@ enum {
   LEAST_GAP = 100,   /* between limits, as a part of the budget */
   SHORT_PART = 8,    /* of the steps, for a short search */
   NEARLY_FREE = 100, /* part of the time that is to be added for another one to be tried */
+  COSTLY = 4,        /* part of the time that a budget may cost before more steps are spent */
   NO_LIMIT = -1,     /* a strategy has no more limits to try */
 };
 
@@ -417,6 +418,11 @@ static void try_rung(SearchJob *search, const Given *given, int64_t limit_bytes,
   if (is_best) *best = result;
 }
 
+/* The steps of the next effort. */
+static uint64_t more_steps(uint64_t num_steps) {
+  return num_steps / 2 * 7;
+}
+
 /* A limit does not always lead to a lower peak than a looser one, and not every budget that can be
  * met is met with the steps that there are. So whoever misses a budget searches as for other
  * budgets, too, which do not depend on this one, and does not end above what those come to. */
@@ -430,7 +436,7 @@ static void go_on(SearchJob *search, const Given *given, uint64_t num_steps, Res
   int rung = 0, level;
   while (!best->figures.taken.is_met &&
          next_rung(&ladder, best->figures.taken.bytes, &rung, &level)) {
-    uint64_t steps = level ? num_steps / 2 * 7 : num_steps; /* those of the next effort */
+    uint64_t steps = level ? more_steps(num_steps) : num_steps;
     if (!patience_go_on(job->patience, steps)) break;
     ladder.is_tried[level][rung] = true;
     try_rung(search, given, rung_bytes(&ladder, rung), steps, best);
@@ -442,12 +448,26 @@ static void go_on(SearchJob *search, const Given *given, uint64_t num_steps, Res
     try_rung(search, given, low + gap / 2, num_steps, best);
 }
 
+/* Every run of the module pays for what a budget costs, and only its compilation for a search:
+ * where few steps have met the budget at a high price, more of them are spent on it. */
+static void go_on_if_costly(SearchJob *search, const Given *given, uint64_t num_steps,
+                            Result *best) {
+  RematJob *job = search->job;
+  if (!best->figures.taken.is_met) return;
+  remat_state_load(job, &given->state);
+  double given_seconds = remat_state_seconds(job, search->scratch);
+  bool is_costly = best->figures.taken.seconds - given_seconds > given_seconds / COSTLY;
+  if (is_costly && patience_go_on(job->patience, more_steps(num_steps)))
+    try_rung(search, given, job->peak_limit_bytes, more_steps(num_steps), best);
+}
+
 void drive_search(SearchJob *search) {
   Arena *arena = arena_new(arena_options(search->scratch));
   Given given = given_note(search, arena);
   uint64_t num_steps = patience_steps_left(search->job->patience);
   Result best = search_starts(search, &given, num_steps);
   go_on(search, &given, num_steps, &best);
+  go_on_if_costly(search, &given, num_steps, &best);
   search_job_restore(search, &best.state, best.num_steps);
   arena_free(best.arena);
   arena_free(arena);
