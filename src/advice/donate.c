@@ -1,9 +1,16 @@
 /* Advice to donate an argument: one whose memory no output takes over, though there is an output of
  * its shape that none takes over either. Donation is by argument of the program, which may be a
  * tree of arrays, `opt_state[0].mu['w']`; all parameters of one argument are donated together. */
+#include <stdlib.h>
+
 #include "advice/advisor.h"
 #include "emit/human.h"
 #include "ir/attribute.h"
+
+enum {
+  MAX_ARGUMENTS = 16, /* the largest ones, since each is simulated */
+  SMALL_PART = 100,   /* of the peak: no smaller array is asked for readers that come too late */
+};
 
 /* The aliases of the input and those that a donation adds. */
 typedef struct Matching {
@@ -45,10 +52,38 @@ static Str argument_of(const Module *module, InstId param) {
   return (Str){path.data, len};
 }
 
-static bool is_of(const Matching *matching, uint32_t param, Str argument) {
+/* A parameter tree is flattened in order, so the parameters of an argument follow each other. */
+typedef struct Argument {
+  Str name;
+  uint32_t begin, end; /* of its parameters */
+  int64_t bytes;       /* of those that are not donated */
+} Argument;
+
+typedef VEC(Argument) ArgumentVec;
+
+static int by_bytes(const void *pa, const void *pb) {
+  const Argument *a = pa, *b = pb;
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+/* The arguments, the largest one first. */
+static ArgumentVec arguments_of(const Matching *matching, Arena *arena) {
   const Module *module = matching->module;
-  InstId id = id_list(module, comp_get(module, module->entry)->params)[param];
-  return str_equal(argument_of(module, id), argument);
+  const Computation *entry = comp_get(module, module->entry);
+  ArgumentVec arguments = {0};
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    Str name = argument_of(module, param);
+    bool is_more = arguments.len && str_equal(arguments.data[arguments.len - 1].name, name);
+    if (!is_more) *vec_push(arena, &arguments) = (Argument){.name = name, .begin = i};
+    Argument *argument = &arguments.data[arguments.len - 1];
+    argument->end = i + 1;
+    if (!matching->is_donated[i])
+      argument->bytes += target_sizes.of_part(module, inst_get(module, param)->shape);
+  }
+  if (arguments.len) qsort(arguments.data, arguments.len, sizeof *arguments.data, by_bytes);
+  return arguments;
 }
 
 /* ---- simulation ---- */
@@ -114,17 +149,18 @@ static InstId late_reader_of(const Module *module, InstId param, InstId maker, A
   return found;
 }
 
-/* The first parameter of the argument that may be donated for an output, as JAX pairs them: in the
+/* The next parameter of the argument that may be donated for an output, as JAX pairs them: in the
  * order of the outputs, by type and dimensions. NO_ID if there is none. */
-static uint32_t partner_of(const Matching *matching, uint32_t part, Str argument,
-                           const bool *is_used) {
+static uint32_t partner_of(const Matching *matching, uint32_t part, const Argument *argument,
+                           uint32_t first, const bool *is_used) {
   const Module *module = matching->module;
   const Computation *entry = comp_get(module, module->entry);
   const Shape *shape = shape_get(&module->shapes, matching->parts[part]);
   if (matching->is_taken[part] || !shape_is_array(shape)) return NO_ID;
-  for (uint32_t param = 0; param < entry->params.len; param++) {
-    if (matching->is_donated[param] || is_used[param] || !is_of(matching, param, argument))
-      continue;
+  uint32_t count = argument->end - argument->begin;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t param = argument->begin + (first - argument->begin + i) % count;
+    if (matching->is_donated[param] || is_used[param]) continue;
     ShapeId own = inst_get(module, id_list(module, entry->params)[param])->shape;
     if (shape_compatible(&module->shapes, own, matching->parts[part])) return param;
   }
@@ -142,22 +178,26 @@ typedef struct Donation {
 
 /* The module with the argument donated. What is copied all the same gains nothing, and stays as it
  * is. NULL if there is nothing to donate it for. */
-static rh_module *simulate(const Advisor *advisor, const Matching *matching, Str argument,
-                           Donation *donation) {
+static rh_module *simulate(const Advisor *advisor, const Matching *matching,
+                           const Argument *argument, Donation *donation) {
   const Module *module = advisor->module;
   const Computation *entry = comp_get(module, module->entry);
   ArenaMark mark = arena_mark(advisor->scratch);
   bool *is_used = arena_zarray(advisor->scratch, bool, entry->params.len);
   rh_module *copy = NULL;
   ModuleHeader *header = NULL;
+  uint32_t next = argument->begin;
   for (uint32_t part = 0; part < matching->num_parts; part++) {
-    uint32_t param = partner_of(matching, part, argument, is_used);
+    uint32_t param = partner_of(matching, part, argument, next, is_used);
     if (param == NO_ID) continue;
     is_used[param] = true;
+    next = param + 1 < argument->end ? param + 1 : argument->begin;
     *vec_push(advisor->arena, &donation->params) = param;
-    InstId late = late_reader_of(module, id_list(module, entry->params)[param],
-                                 maker_of(module, part), advisor->arena);
     int64_t part_bytes = target_sizes.of_part(module, matching->parts[part]);
+    InstId late = NO_ID;
+    if (part_bytes >= advisor->before.memory.total_bytes / SMALL_PART)
+      late = late_reader_of(module, id_list(module, entry->params)[param], maker_of(module, part),
+                            advisor->arena);
     if (late != NO_ID) {
       donation->num_copied++;
       donation->late_reader = late;
@@ -268,13 +308,13 @@ static const char *copied_text(Advisor *advisor, const Donation *donation) {
                       donation->num_copied == 1 ? "it" : "one");
 }
 
-static void propose(Advisor *advisor, const Matching *matching, Str argument) {
+static void propose(Advisor *advisor, const Matching *matching, const Argument *argument) {
   Donation donation = {.late_reader = NO_ID};
   rh_module *made = simulate(advisor, matching, argument, &donation);
   if (!made) return;
   IdVec params = donation.params;
   int64_t bytes = donation.bytes;
-  Str unescaped = human_unescape(argument, advisor->out);
+  Str unescaped = human_unescape(argument->name, advisor->out);
   Str name = {arena_strndup(advisor->out, unescaped.data, unescaped.len), unescaped.len};
   int64_t *numbers = arena_array(advisor->out, int64_t, params.len);
   for (uint32_t i = 0; i < params.len; i++)
@@ -306,16 +346,11 @@ static void propose(Advisor *advisor, const Matching *matching, Str argument) {
 }
 
 void advise_donate(Advisor *advisor) {
-  const Module *module = advisor->module;
-  const Computation *entry = comp_get(module, module->entry);
   Arena *arena = arena_new(arena_options(advisor->scratch));
   Matching matching = matching_of(advisor, arena);
-  for (uint32_t i = 0; i < entry->params.len; i++) {
-    Str argument = argument_of(module, id_list(module, entry->params)[i]);
-    bool is_first = true;
-    for (uint32_t k = 0; k < i && is_first; k++)
-      is_first = !is_of(&matching, k, argument);
-    if (is_first) propose(advisor, &matching, argument);
+  ArgumentVec arguments = arguments_of(&matching, arena);
+  for (uint32_t i = 0; i < arguments.len && i < MAX_ARGUMENTS; i++) {
+    if (arguments.data[i].bytes > 0) propose(advisor, &matching, &arguments.data[i]);
   }
   arena_free(arena);
 }

@@ -67,11 +67,16 @@ static Terminal terminal_beside(const Options *options) {
   return terminal_of(is_taken ? stderr : stdout);
 }
 
-/* Advice is for people, and for the memory that a device would need. */
+/* Advice is for people, and for the memory that a device would need. It measures a module again for
+ * each change, so that a large one is not advised on here: a report takes no longer than to read it
+ * a few times. */
 static rh_status advise(ReportJob *job) {
+  enum { MOST_INSTRUCTIONS = 50000 };
   const Options *options = job->options;
   bool is_wanted = !options->quiet || options->pictures[RH_PICTURE_HTML];
   if (!is_wanted || strcmp(options->remat.memory_model, "heap") != 0) return RH_OK;
+  job->is_advice_left = rh_get_info(job->scheduled)->num_instructions > MOST_INSTRUCTIONS;
+  if (job->is_advice_left) return RH_OK;
   rh_advice_options request = RH_ADVICE_OPTIONS_INIT;
   request.max_steps = 1;
   rh_status status = rh_advice_make(job->scheduled, &job->loaded.settings, &request, &job->advice,

@@ -14,7 +14,8 @@ typedef struct ReportJob {
   Loaded loaded;
   rh_module *scheduled;
   rh_report *report;
-  rh_advice *advice; /* NULL if it is not wanted */
+  rh_advice *advice;   /* NULL if it is not wanted, or left out */
+  bool is_advice_left; /* it would take much longer than the report */
   int64_t
       min_peak_bytes; /* a module with a smaller peak is left out, and no warning of it printed */
   const struct ReportJob *before; /* what the module is compared with, NULL = nothing */

@@ -353,7 +353,13 @@ static void print_stacks(const rh_report *report, size_t top, const Terminal *te
 }
 
 /* The first line of the advice, and its first step. */
-static void print_advice(const rh_advice *advice, const Terminal *terminal) {
+static void print_advice(const ReportJob *job, const Terminal *terminal) {
+  const rh_advice *advice = job->advice;
+  if (job->is_advice_left) {
+    terminal_heading(terminal, "what to change in the program");
+    fputs("  remat-hlo advise says it; in a module as large as this it takes a while\n",
+          terminal->out);
+  }
   if (!advice || !advice->num_plan) return;
   const rh_remedy *step = advice->plan[0];
   const char *end = memchr(advice->summary.data, '\n', advice->summary.length);
@@ -380,5 +386,5 @@ void report_print(const ReportJob *job, const Terminal *terminal) {
   print_live(report, top, terminal);
   if (job->options->stack) report_print_calls(report, top, terminal);
   print_stacks(report, top, terminal);
-  print_advice(job->advice, terminal);
+  print_advice(job, terminal);
 }

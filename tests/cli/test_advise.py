@@ -231,6 +231,20 @@ class Advise(ToolTest):
         (self.dir / "module.hlo").write_text(LOGITS)
         self.assertNotIn("microbatches", [r["kind"] for r in self.advise("module.hlo")["remedies"]])
 
+    def test_many_arguments(self):
+        """The largest ones are tried, and a report on a large module points to advice."""
+        count = 3000
+        lines = [f"  p{i} = f32[{262144 if i == 7 else 2}]{{0}} parameter({i})" for i in range(count)]
+        lines += [f"  n{i}.{k} = f32[{262144 if i == 7 else 2}]{{0}} negate({f'n{i}.{k - 1}' if k else f'p{i}'})"
+                  for i in range(count) for k in range(17)]
+        shapes = ", ".join(f"f32[{262144 if i == 7 else 2}]{{0}}" for i in range(count))
+        results = ", ".join(f"n{i}.16" for i in range(count))
+        self.write("many.hlo", "HloModule many, is_scheduled=true\n\nENTRY e {\n" + "\n".join(lines) +
+                   f"\n  ROOT r = ({shapes}) tuple({results})\n}}\n")
+        found = json.loads(self.run_tool("advise", "many.hlo", "--json=-", "-q").out)
+        self.assertEqual(found["remedies"][0]["argument"], "p7")
+        self.assertIn("remat-hlo advise says it", self.expect(0, "report", "many.hlo").out)
+
     def test_nothing_to_gain(self):
         """What is computed from all rows is not offered in pieces, and small things are left alone."""
         (self.dir / "norm.hlo").write_text(BATCH_NORM)
