@@ -157,6 +157,7 @@ void compare_unload(const Comparison *comparison, CompareFile *file) {
   free(file->jobs);
   free(file->options);
   rh_module_free(file->base.scheduled);
+  spaces_free(&file->base.spaces_before);
   load_free(&file->base.loaded);
   file->jobs = NULL;
   file->options = NULL;
@@ -178,6 +179,12 @@ static rh_status rematerialize(const Comparison *comparison, const CompareRun *r
   job->loaded.diags = diags;
   rh_status status = job_rematerialize(job);
   return status == RH_OK ? job_measure_after(job) : status;
+}
+
+/* Frees what a run has for itself. */
+static void free_result(RematRun *job) {
+  rh_module_free(job->result);
+  spaces_free(&job->spaces_after);
 }
 
 /* Sums that are added in different orders differ in their last digits. Such a difference is not
@@ -214,7 +221,7 @@ void compare_run(const Comparison *comparison, CompareRun *run) {
   if (run->status == RH_ERR_MEMORY) messages_print(&job.loaded.input, run->diags);
   run->state = run->status == RH_OK ? RUN_DONE : RUN_FAILED;
   if (run->status == RH_OK) fill_after(&job, &run->row);
-  rh_module_free(job.result);
+  free_result(&job);
   run->row.cpu_seconds = cpu_seconds_now() - start;
 }
 
@@ -226,7 +233,7 @@ rh_status compare_write(const Comparison *comparison, const CompareRun *run) {
   rh_status status = rematerialize(comparison, run, &options, diags, &job);
   if (status == RH_OK) status = job_write(&job);
   if (job.num_written) file->written = job.written[0];
-  rh_module_free(job.result);
+  free_result(&job);
   return load_report(&file->base.loaded, status);
 }
 
