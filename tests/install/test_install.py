@@ -242,9 +242,11 @@ class Debian(PackageTest):
         self.assertIn(f"{library} (= {fields[library]['Version']})", fields[development]["Depends"])
 
     def test_changelog(self):
-        for name in ("changelog.gz", "changelog.Debian.gz"):
-            text = gzip.decompress((self.prefix / "share/doc/remat-hlo" / name).read_bytes())
-            self.assertIn(b"hlo", text)
+        def installed(name):
+            return gzip.decompress((self.prefix / "share/doc/remat-hlo" / name).read_bytes())
+
+        self.assertEqual(installed("changelog.gz"), (ROOT / "CHANGELOG.md").read_bytes())
+        self.assertRegex(installed("changelog.Debian.gz"), rb"\Aremat-hlo \(")
 
 
 def main():
