@@ -70,17 +70,24 @@ static void place_peak(const Module *module, InstId peak, Measured *measured, Ar
   arena_free(arena);
 }
 
-Measured measure_module(const AdviceRequest *request, const rh_module *handle, Arena *out,
-                        Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
+/* `arena` gets what lives at the peak, if that is wanted, and the rest of the profile. */
+static Measured measure_module(const AdviceRequest *request, const rh_module *handle, LiveSet *live,
+                               Arena *arena, Arena *out, Arena *scratch) {
   MemoryProfile profile =
-      memory_model_find("heap")->measure(handle->module, &handle->schedule, NULL, arena, scratch);
+      memory_model_find("heap")->measure(handle->module, &handle->schedule, live, arena, scratch);
   Measured measured = {.memory = memory_of_profile(&profile)};
   measured.counted_bytes = memory_counted_bytes(&measured.memory, request->limit_counts);
   measured.seconds =
       link_total_seconds(handle->module, &handle->schedule, request->device, arena, scratch);
   place_peak(handle->module, profile.peak_inst, &measured, out, scratch);
   measured.memory.peak_instruction = measured.peak_instruction;
+  return measured;
+}
+
+static Measured measure_after(const Advisor *advisor, const rh_module *after) {
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  Measured measured =
+      measure_module(advisor->request, after, NULL, arena, advisor->out, advisor->scratch);
   arena_free(arena);
   return measured;
 }
@@ -98,9 +105,7 @@ void advisor_open(Advisor *advisor, const AdviceRequest *request, const rh_modul
                        .arena = arena_new(arena_options(input->arena)),
                        .scratch = arena_new(arena_options(input->arena))};
   Arena *arena = advisor->arena, *scratch = advisor->scratch;
-  advisor->before = measure_module(request, input, out, scratch);
-  (void)memory_model_find("heap")->measure(advisor->module, advisor->schedule, &advisor->live,
-                                           arena, scratch);
+  advisor->before = measure_module(request, input, &advisor->live, arena, out, scratch);
   advisor->values = value_analysis_build(advisor->module, arena, scratch);
   advisor->places = places_new(advisor->module, &advisor->values, arena);
 }
@@ -169,13 +174,13 @@ static bool add_measured(Advisor *advisor, const rh_remedy *draft, rh_module *af
 }
 
 bool advisor_add(Advisor *advisor, const rh_remedy *remedy, rh_module *after) {
-  Measured measured = measure_module(advisor->request, after, advisor->out, advisor->scratch);
+  Measured measured = measure_after(advisor, after);
   return add_measured(advisor, remedy, after, &measured, advisor->is_sketch);
 }
 
 bool advisor_add_timed(Advisor *advisor, const rh_remedy *remedy, rh_module *after,
                        double added_seconds) {
-  Measured measured = measure_module(advisor->request, after, advisor->out, advisor->scratch);
+  Measured measured = measure_after(advisor, after);
   measured.seconds = advisor->before.seconds + added_seconds;
   return add_measured(advisor, remedy, after, &measured, true);
 }

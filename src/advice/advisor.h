@@ -68,9 +68,6 @@ void advisor_open(Advisor *advisor, const AdviceRequest *request, const rh_modul
 /* Frees the analyses, and all simulated modules that nobody took. */
 void advisor_free(Advisor *advisor);
 
-Measured measure_module(const AdviceRequest *request, const rh_module *handle, Arena *out,
-                        Arena *scratch);
-
 /* Adds a remedy whose text is filled in, with the figures of `after`, which the advisor then owns.
  * Drops it if it gains less than a fiftieth, or if it is the same as an earlier one. Returns
  * whether it stays. */

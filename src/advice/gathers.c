@@ -2,11 +2,9 @@
  * part: gather them again there. Simulated by clones before their first late reader
  * (remat/algorithms), as rematerialization makes them where collectives may be recomputed. */
 #include "advice/advisor.h"
+#include "advice/cloning.h"
 #include "advice/layers.h"
-#include "analysis/memory/remat_memory.h"
 #include "emit/human.h"
-#include "remat/algorithms/checkpoint_choice.h"
-#include "remat/rewrite/dce.h"
 
 /* Whether an instruction gathers, or is a form of what one of its operands gathered. */
 static bool *find_gathers(const Module *module, Sequence sequence, Arena *out) {
@@ -28,26 +26,13 @@ static bool *find_gathers(const Module *module, Sequence sequence, Arena *out) {
 /* The module with clones of what was gathered; NULL if none was made. */
 static rh_module *simulate(const Advisor *advisor, const ForwardPart *forward,
                            const bool *is_gather, int64_t *freed, InstId *largest) {
-  Arena *arena = arena_new(arena_options(advisor->scratch)), *scratch = advisor->scratch;
-  rh_module *made = advisor_copy(advisor);
-  Module *module = made->module;
-  Rewrite rewrite = rewrite_begin(module);
-  Legality legality = {.module = module,
-                       .effects = side_effects_build(module, arena, scratch),
-                       .allow_collectives = true,
-                       .any_rounding = true,
-                       .is_kept = arena_zarray(arena, bool, module->insts.len),
-                       .num_kept = module->insts.len};
-  RematJob job = {.rewrite = &rewrite, .schedule = &made->schedule, .legality = &legality};
-  PointsTo points_to = points_to_build(module, arena, scratch);
-  RematMemory memory = remat_memory(module, &made->schedule, arena, scratch);
-  CheckpointChoice choice =
-      checkpoint_choice_begin(&job, &points_to, module->entry, forward->end,
-                              memory.of[module->entry].bytes_at, arena, scratch);
+  Cloning cloning;
+  cloning_begin(&cloning, advisor, advisor->module->entry, forward->end);
+  CheckpointChoice *choice = &cloning.choice;
   int64_t most = 0;
-  for (SchedPos pos = 0; pos <= choice.clones.early_end; pos++) {
-    InstId id = choice.clones.sequence.ids[pos];
-    CheckpointValue *value = &choice.values[pos];
+  for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
+    InstId id = choice->clones.sequence.ids[pos];
+    CheckpointValue *value = &choice->values[pos];
     value->is_checkpoint = !is_gather[id];
     if (!is_gather[id] || value->is_fixed || value->last_late == NO_ID) continue;
     *freed += value->bytes;
@@ -55,17 +40,9 @@ static rh_module *simulate(const Advisor *advisor, const ForwardPart *forward,
     most = value->bytes;
     *largest = id;
   }
-  checkpoint_choice_keep_only(&choice);
-  uint32_t num_clones = *freed > 0 ? checkpoint_choice_apply(&choice, made->arena) : 0;
-  if (num_clones) {
-    dce_run(&rewrite, scratch);
-    dce_update_schedule(module, &made->schedule, made->arena);
-  } else {
-    rh_module_free(made);
-    made = NULL;
-  }
-  arena_free(arena);
-  return made;
+  checkpoint_choice_keep_only(choice);
+  bool has_clones = *freed > 0 && checkpoint_choice_apply(choice, cloning.made->arena) > 0;
+  return cloning_end(&cloning, has_clones, advisor->scratch);
 }
 
 void advise_gathers(Advisor *advisor) {

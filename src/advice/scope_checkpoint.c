@@ -6,13 +6,11 @@
 #include <stdlib.h>
 
 #include "advice/advisor.h"
+#include "advice/cloning.h"
 #include "advice/cut_sums.h"
 #include "advice/layers.h"
-#include "analysis/memory/remat_memory.h"
 #include "emit/human.h"
-#include "remat/algorithms/checkpoint_choice.h"
 #include "remat/algorithms/forward_end.h"
-#include "remat/rewrite/dce.h"
 
 enum { MAX_TRIED = 16 };
 
@@ -153,39 +151,20 @@ static int64_t freed_at_peak(const Study *study, const CheckpointChoice *choice)
 /* The module with clones; NULL if none was made. */
 static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t *bytes_at_peak,
                            bool *is_sketch) {
-  const Advisor *advisor = study->advisor;
-  Arena *arena = arena_new(arena_options(advisor->scratch)), *scratch = advisor->scratch;
-  rh_module *made = advisor_copy(advisor);
-  Module *module = made->module;
-  Rewrite rewrite = rewrite_begin(module);
-  Legality legality = {.module = module,
-                       .effects = side_effects_build(module, arena, scratch),
-                       .allow_collectives = true,
-                       .any_rounding = true,
-                       .is_kept = arena_zarray(arena, bool, module->insts.len),
-                       .num_kept = module->insts.len};
-  RematJob job = {.rewrite = &rewrite, .schedule = &made->schedule, .legality = &legality};
-  PointsTo points_to = points_to_build(module, arena, scratch);
-  RematMemory memory = remat_memory(module, &made->schedule, arena, scratch);
-  CheckpointChoice choice =
-      checkpoint_choice_begin(&job, &points_to, study->comp, study->forward.end,
-                              memory.of[study->comp].bytes_at, arena, scratch);
-  choose(study, proposal, &choice);
-  *bytes_at_peak = freed_at_peak(study, &choice);
-  begin_together(proposal, &choice, scratch);
-  uint32_t num_clones = checkpoint_choice_apply(&choice, made->arena);
-  if (num_clones) {
-    bool is_repeated = proposal->layers->num_instances > 1 && proposal->every == 1;
+  Arena *scratch = study->advisor->scratch;
+  Cloning cloning;
+  cloning_begin(&cloning, study->advisor, study->comp, study->forward.end);
+  choose(study, proposal, &cloning.choice);
+  *bytes_at_peak = freed_at_peak(study, &cloning.choice);
+  begin_together(proposal, &cloning.choice, scratch);
+  rh_module *made = cloning.made;
+  bool has_clones = checkpoint_choice_apply(&cloning.choice, made->arena) > 0;
+  bool is_repeated = proposal->layers->num_instances > 1 && proposal->every == 1;
+  if (has_clones && is_repeated) {
     Sequence sequence = made->schedule.of[study->comp];
-    if (is_repeated) *is_sketch = cut_sums(&rewrite, sequence, study->forward.end + 1, scratch) > 0;
-    dce_run(&rewrite, scratch);
-    dce_update_schedule(module, &made->schedule, made->arena);
-  } else {
-    rh_module_free(made);
-    made = NULL;
+    *is_sketch = cut_sums(&cloning.rewrite, sequence, study->forward.end + 1, scratch) > 0;
   }
-  arena_free(arena);
-  return made;
+  return cloning_end(&cloning, has_clones, scratch);
 }
 
 /* ---- the remedy ---- */

@@ -1,0 +1,27 @@
+/* A copy of the module in which the backward part computes again what is chosen of the forward
+ * part. What is common to the kinds of advice that are simulated by clones (remat/algorithms). */
+#ifndef REMAT_HLO_ADVICE_CLONING_H
+#define REMAT_HLO_ADVICE_CLONING_H
+
+#include "advice/advisor.h"
+#include "analysis/flow/points_to.h"
+#include "remat/algorithms/checkpoint_choice.h"
+
+typedef struct Cloning {
+  rh_module *made;
+  Rewrite rewrite;
+  Legality legality;
+  RematJob job;
+  PointsTo points_to;
+  CheckpointChoice choice;
+  Arena *arena;
+} Cloning;
+
+/* Begins with all that may be computed again. `*cloning` must stay where it is. Ended by
+ * cloning_end(). */
+void cloning_begin(Cloning *cloning, const Advisor *advisor, CompId comp, SchedPos forward_end);
+
+/* Returns the module, without what has become dead; NULL if no clone was made. */
+rh_module *cloning_end(Cloning *cloning, bool has_clones, Arena *scratch);
+
+#endif
