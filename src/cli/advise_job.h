@@ -14,9 +14,6 @@ typedef struct AdviseJob {
   rh_advice *advice;
 } AdviseJob;
 
-/* Returns the bytes that --mem-limit allows a module of these figures; INT64_MAX = no limit. */
-int64_t budget_bytes(const Budget *budget, const rh_memory *memory, rh_limit_counts counts);
-
 /* Prints the plan, and as many other changes as --top specifies. */
 void advise_print(const AdviseJob *job, const Terminal *terminal);
 

@@ -11,17 +11,6 @@
 #include "output.h"
 #include "path.h"
 
-int64_t budget_bytes(const Budget *budget, const rh_memory *memory, rh_limit_counts counts) {
-  int64_t counted = rh_counted_bytes(memory, counts);
-  int64_t bound = rh_counted_bound_bytes(memory, counts);
-  switch (budget->kind) {
-    case BUDGET_BYTES: return budget->amount;
-    case BUDGET_PERCENT: return share_of(counted, budget->amount);
-    case BUDGET_REDUCIBLE: return bound + share_of(counted - bound, budget->amount);
-    default: return INT64_MAX;
-  }
-}
-
 static rh_status load_and_schedule(const char *path, const Options *options, AdviseJob *job) {
   *job = (AdviseJob){.options = options};
   rh_status status = load_to_measure(path, options, &job->loaded);
@@ -51,7 +40,10 @@ static rh_status advise(AdviseJob *job) {
     status = rh_measure_memory(job->scheduled, &loaded->settings, "heap", &memory, loaded->diags);
   if (status == RH_OK) {
     if (options->limit_counts >= 0) request.limit_counts = (rh_limit_counts)options->limit_counts;
-    request.limit_bytes = budget_bytes(&options->limit, &memory, request.limit_counts);
+    if (options->limit.kind != BUDGET_MIN)
+      request.limit_bytes =
+          budget_bytes(options->limit, rh_counted_bytes(&memory, request.limit_counts),
+                       rh_counted_bound_bytes(&memory, request.limit_counts));
     request.profile = job->profile;
     request.default_trip_count = options->trip_count;
     status =

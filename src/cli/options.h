@@ -173,4 +173,8 @@ bool parse_shard(const char *text, Shard *shard);
 /* Returns `share` millionths of a percent of `bytes`, rounded down. */
 int64_t share_of(int64_t bytes, int64_t share);
 
+/* Returns what a budget allows a module that takes `counted_bytes`, and no less than `bound_bytes`
+ * in any case. INT64_MAX = it has no limit. */
+int64_t budget_bytes(Budget budget, int64_t counted_bytes, int64_t bound_bytes);
+
 #endif

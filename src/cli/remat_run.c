@@ -124,17 +124,7 @@ rh_status job_measure_after(RematRun *job) {
 }
 
 int64_t job_limit(const RematRun *job) {
-  Budget budget = job->options->limit;
-  int64_t bound = job_lower_bound(job);
-  switch (budget.kind) {
-    case BUDGET_NONE: return INT64_MAX;
-    case BUDGET_BYTES: return budget.amount;
-    case BUDGET_PERCENT: return share_of(job->before.counted_bytes, budget.amount);
-    case BUDGET_REDUCIBLE:
-      return bound + share_of(job->before.counted_bytes - bound, budget.amount);
-    case BUDGET_MIN: return 0;
-  }
-  return INT64_MAX;
+  return budget_bytes(job->options->limit, job->before.counted_bytes, job_lower_bound(job));
 }
 
 rh_status job_rematerialize(RematRun *job) {

@@ -111,3 +111,15 @@ int64_t share_of(int64_t bytes, int64_t share) {
   __int128_t product = (__int128_t)bytes * share / 100000000;
   return product < INT64_MAX ? (int64_t)product : INT64_MAX - 1;
 }
+
+int64_t budget_bytes(Budget budget, int64_t counted_bytes, int64_t bound_bytes) {
+  switch (budget.kind) {
+    case BUDGET_NONE: return INT64_MAX;
+    case BUDGET_BYTES: return budget.amount;
+    case BUDGET_PERCENT: return share_of(counted_bytes, budget.amount);
+    case BUDGET_REDUCIBLE:
+      return bound_bytes + share_of(counted_bytes - bound_bytes, budget.amount);
+    case BUDGET_MIN: return 0;
+  }
+  return INT64_MAX;
+}
