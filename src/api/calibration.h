@@ -10,6 +10,13 @@ typedef struct CalibrationHandle {
   Arena *arena;
 } CalibrationHandle;
 
+/* A calibration that is still empty, in an arena of its own. */
+CalibrationHandle *calibration_new(ArenaOptions memory);
+
+/* Gives the caller the calibration, or frees it if the status is not RH_OK. Returns the status. */
+rh_status calibration_give(CalibrationHandle *handle, rh_status status,
+                           rh_calibration **calibration);
+
 rh_model_error calibration_public_error(const ModelError *error);
 
 /* "rank correlation 0.59, median error 20 %" */

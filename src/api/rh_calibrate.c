@@ -185,6 +185,23 @@ static rh_status calibrate(Calibration *job, rh_calibration *made) {
   return RH_OK;
 }
 
+CalibrationHandle *calibration_new(ArenaOptions memory) {
+  Arena *arena = arena_new(&memory);
+  CalibrationHandle *handle = arena_zalloc(arena, sizeof *handle);
+  handle->arena = arena;
+  return handle;
+}
+
+rh_status calibration_give(CalibrationHandle *handle, rh_status status,
+                           rh_calibration **calibration) {
+  if (status == RH_OK) {
+    *calibration = &handle->calibration;
+  } else {
+    arena_free(handle->arena);
+  }
+  return status;
+}
+
 rh_status rh_calibrate(const rh_module *const *modules, const double *seconds, size_t count,
                        const rh_settings *settings, const rh_profile *profile,
                        const rh_calibrate_options *given, rh_calibration **calibration,
@@ -193,9 +210,8 @@ rh_status rh_calibrate(const rh_module *const *modules, const double *seconds, s
   CALL_OPEN(call, diags, RH_CODE_OTHER);
   rh_calibrate_options options = RH_CALIBRATE_OPTIONS_INIT;
   ArenaOptions memory = call_memory(call, 0);
-  Arena *out = arena_new(&memory), *scratch = arena_new(&memory);
-  CalibrationHandle *handle = arena_zalloc(out, sizeof *handle);
-  handle->arena = out;
+  CalibrationHandle *handle = calibration_new(memory);
+  Arena *out = handle->arena, *scratch = arena_new(&memory);
   rh_status status = sized_read(&options, sizeof options, given, "rh_calibrate_options", diags);
   if (status == RH_OK) status = check_count(count, 2, diags);
   if (status == RH_OK) status = check_seconds(seconds, count, diags);
@@ -213,12 +229,7 @@ rh_status rh_calibrate(const rh_module *const *modules, const double *seconds, s
     status = calibrate(&job, &handle->calibration);
   }
   arena_free(scratch);
-  if (status == RH_OK) {
-    *calibration = &handle->calibration;
-  } else {
-    arena_free(out);
-  }
-  return call_close(call, status);
+  return call_close(call, calibration_give(handle, status, calibration));
 }
 
 void rh_calibration_free(rh_calibration *calibration) {

@@ -169,9 +169,8 @@ rh_status rh_calibrate_estimates(const rh_module *const *modules, size_t count,
   CALL_OPEN(call, diags, RH_CODE_OTHER);
   rh_calibrate_options options = RH_CALIBRATE_OPTIONS_INIT;
   ArenaOptions memory = call_memory(call, 0);
-  Arena *out = arena_new(&memory), *scratch = arena_new(&memory);
-  CalibrationHandle *handle = arena_zalloc(out, sizeof *handle);
-  handle->arena = out;
+  CalibrationHandle *handle = calibration_new(memory);
+  Arena *out = handle->arena, *scratch = arena_new(&memory);
   Calibration job = {.call = call,
                      .modules = modules,
                      .count = (uint32_t)count,
@@ -186,10 +185,5 @@ rh_status rh_calibrate_estimates(const rh_module *const *modules, size_t count,
   if (status == RH_OK) status = read_modules(&job);
   if (status == RH_OK) calibrate(&job, &handle->calibration);
   arena_free(scratch);
-  if (status == RH_OK) {
-    *calibration = &handle->calibration;
-  } else {
-    arena_free(out);
-  }
-  return call_close(call, status);
+  return call_close(call, calibration_give(handle, status, calibration));
 }
