@@ -127,15 +127,13 @@ static void propose(ScanStudy *study, const ScanPlace *scan) {
   if (advisor_add(advisor, &remedy, made)) advisor_last(advisor)->is_sketch = true;
 }
 
-/* The divisor of the number of iterations that is closest to its root; 0 if there is none. */
+/* The divisor of the number of iterations that is closest to its root, which is the largest one
+ * that is not above it; 0 if there is none. */
 static int64_t segment_of(int64_t trips) {
-  double root = sqrt((double)trips);
-  int64_t best = 0;
-  for (int64_t length = 2; length < trips; length++) {
-    bool is_closer = !best || fabs((double)length - root) < fabs((double)best - root);
-    if (trips % length == 0 && is_closer) best = length;
+  for (int64_t length = (int64_t)sqrt((double)trips); length >= 2; length--) {
+    if (trips % length == 0) return length;
   }
-  return best;
+  return 0;
 }
 
 static void propose_pair(ScanStudy *study, const LoopPair *pair) {

@@ -1,6 +1,5 @@
 #include "remat/rewrite/inline_calls.h"
 
-#include "analysis/flow/call_graph.h"
 #include "remat/rewrite/expand.h"
 
 /* Returns whether the result of the module would have another layout without this call. */
@@ -10,7 +9,8 @@ static bool lays_out_result(const Module *module, InstId id) {
          inst_get(module, id)->shape != inst_get(module, callee->root)->shape;
 }
 
-static bool is_inlineable(const Module *module, InstId id) {
+static bool is_inlineable(const Module *module, const CallGraph *graph, InstId id) {
+  (void)graph;
   const Instruction *inst = inst_get(module, id);
   return inst->opcode == OPCODE_CALL && !(inst->flags & INST_DEAD) &&
          !inst_attr(module, id, ATTR_BACKEND_CONFIG) && !call_is_compiled_alone(module, id) &&
@@ -19,8 +19,8 @@ static bool is_inlineable(const Module *module, InstId id) {
                    comp_get(module, inst_callees(module, id)[0])->thread);
 }
 
-rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
-                       Arena *scratch) {
+rh_status inline_wanted_calls(Rewrite *rewrite, Schedule *schedule, CallTest is_wanted,
+                              rh_diags *diags, Arena *out, Arena *scratch) {
   Module *module = rewrite->module;
   Arena *arena = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, arena, scratch);
@@ -36,7 +36,7 @@ rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Ar
     uint32_t num_insts = comp_num_insts(module, comp); /* copies contain no more calls to inline */
     for (uint32_t k = 0; k < num_insts && status == RH_OK; k++) {
       InstId call = comp_inst(module, comp, k);
-      if (!is_inlineable(module, call)) continue;
+      if (!is_wanted(module, &graph, call)) continue;
       CompId callee = inst_callees(module, call)[0];
       const char *suffix = num_callers[callee]-- == 1 ? NULL : "inlined";
       expansions_add(&expansions, call, rewrite_inline(rewrite, call, schedule, suffix, scratch));
@@ -47,4 +47,9 @@ rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Ar
   }
   arena_free(arena);
   return status;
+}
+
+rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
+                       Arena *scratch) {
+  return inline_wanted_calls(rewrite, schedule, is_inlineable, diags, out, scratch);
 }

@@ -2,6 +2,7 @@
 #ifndef REMAT_HLO_REMAT_REWRITE_INLINE_CALLS_H
 #define REMAT_HLO_REMAT_REWRITE_INLINE_CALLS_H
 
+#include "analysis/flow/call_graph.h"
 #include "ir/diag.h"
 #include "remat/rewrite/rewrite.h"
 
@@ -15,5 +16,12 @@
  * number of instructions. */
 rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
                        Arena *scratch);
+
+/* Whether a call is to be inlined. */
+typedef bool (*CallTest)(const Module *module, const CallGraph *graph, InstId call);
+
+/* The same for such calls only, outside of asynchronous computations. */
+rh_status inline_wanted_calls(Rewrite *rewrite, Schedule *schedule, CallTest is_wanted,
+                              rh_diags *diags, Arena *out, Arena *scratch);
 
 #endif

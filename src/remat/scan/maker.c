@@ -200,18 +200,10 @@ ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena 
   return written_array(&module->shapes, &spec);
 }
 
-InstId maker_reshape(Kernel *kernel, InstId id, ShapeId shape) {
+/* The same bytes under another shape. */
+static InstId reshape(Kernel *kernel, InstId id, ShapeId shape) {
   if (inst_get(kernel->rewrite->module, id)->shape == shape) return id;
   return kernel_op(kernel, kernel->is_fused ? OPCODE_BITCAST : OPCODE_RESHAPE, shape, &id, 1);
-}
-
-InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position) {
-  Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
-  ElementType type = (ElementType)shape_get(&maker->module->shapes, shape)->type;
-  InstId zero = kernel_constant(&kernel, type, 0);
-  InstId zeros = kernel_end(&kernel, kernel_op(&kernel, OPCODE_BROADCAST, shape, &zero, 1));
-  maker_insert_all(maker, &kernel.made, position);
-  return zeros;
 }
 
 /* The start of a slice: `index` in dimension `dim`, 0 in the others. */
@@ -264,38 +256,48 @@ InstId maker_write_slice(Maker *maker, CompId comp, InstId stack, InstId update,
   return maker_write_slice_at(maker, comp, stack, update, slice, 0, at, position);
 }
 
-InstId maker_write_slice_at(Maker *maker, CompId comp, InstId stack, InstId update, ShapeId slice,
-                            uint32_t dim, InstId at, uint32_t position) {
+/* Ends a kernel with `array`, which is in it, where slice `at` along `dim` is `update`. */
+static InstId end_with_slice(Maker *maker, Kernel *kernel, InstId array, InstId update,
+                             ShapeId slice, uint32_t dim, InstId at, uint32_t position) {
   Module *module = maker->module;
-  ShapeId shape = inst_get(module, stack)->shape;
+  ShapeId shape = inst_get(module, array)->shape;
   uint32_t rank = shape_get(&module->shapes, shape)->rank;
-  Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
-  InstId array = kernel_operand(&kernel, stack);
-  InstId part = maker_reshape(&kernel, kernel_operand(&kernel, update), slice);
-  InstId *operands = starts_of(maker, &kernel, 2, rank, dim, kernel_operand(&kernel, at));
+  InstId part = reshape(kernel, kernel_operand(kernel, update), slice);
+  InstId *operands = starts_of(maker, kernel, 2, rank, dim, kernel_operand(kernel, at));
   operands[0] = array;
   operands[1] = part;
-  InstId result = kernel_op(&kernel, OPCODE_DYNAMIC_UPDATE_SLICE, shape, operands, 2 + rank);
-  result = kernel_end(&kernel, result);
-  maker_insert_all(maker, &kernel.made, position);
+  InstId result = kernel_op(kernel, OPCODE_DYNAMIC_UPDATE_SLICE, shape, operands, 2 + rank);
+  result = kernel_end(kernel, result);
+  maker_insert_all(maker, &kernel->made, position);
   return result;
+}
+
+InstId maker_write_slice_at(Maker *maker, CompId comp, InstId stack, InstId update, ShapeId slice,
+                            uint32_t dim, InstId at, uint32_t position) {
+  Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
+  InstId array = kernel_operand(&kernel, stack);
+  return end_with_slice(maker, &kernel, array, update, slice, dim, at, position);
+}
+
+/* An array of zeros in a kernel. */
+static InstId zeros_in(Kernel *kernel, ShapeId shape) {
+  ElementType type = (ElementType)shape_get(&kernel->rewrite->module->shapes, shape)->type;
+  InstId zero = kernel_constant(kernel, type, 0);
+  return kernel_op(kernel, OPCODE_BROADCAST, shape, &zero, 1);
+}
+
+InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position) {
+  Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
+  InstId zeros = kernel_end(&kernel, zeros_in(&kernel, shape));
+  maker_insert_all(maker, &kernel.made, position);
+  return zeros;
 }
 
 InstId maker_new_slices(Maker *maker, CompId comp, ShapeId shape, InstId update, ShapeId slice,
                         uint32_t dim, InstId at, uint32_t position) {
-  const Shape *array = shape_get(&maker->module->shapes, shape);
-  uint32_t rank = array->rank;
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
-  InstId zero = kernel_constant(&kernel, (ElementType)array->type, 0);
-  InstId zeros = kernel_op(&kernel, OPCODE_BROADCAST, shape, &zero, 1);
-  InstId part = maker_reshape(&kernel, kernel_operand(&kernel, update), slice);
-  InstId *operands = starts_of(maker, &kernel, 2, rank, dim, kernel_operand(&kernel, at));
-  operands[0] = zeros;
-  operands[1] = part;
-  InstId result = kernel_op(&kernel, OPCODE_DYNAMIC_UPDATE_SLICE, shape, operands, 2 + rank);
-  result = kernel_end(&kernel, result);
-  maker_insert_all(maker, &kernel.made, position);
-  return result;
+  InstId zeros = zeros_in(&kernel, shape);
+  return end_with_slice(maker, &kernel, zeros, update, slice, dim, at, position);
 }
 
 InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
@@ -306,7 +308,7 @@ InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, 
   InstId *operands = starts_of(maker, &kernel, 1, rank, dim, kernel_operand(&kernel, at));
   operands[0] = array;
   InstId result = kernel_op(&kernel, OPCODE_DYNAMIC_SLICE, slice, operands, 1 + rank);
-  result = kernel_end(&kernel, maker_reshape(&kernel, result, shape));
+  result = kernel_end(&kernel, reshape(&kernel, result, shape));
   maker_insert_all(maker, &kernel.made, position);
   return result;
 }

@@ -114,9 +114,6 @@ ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena 
 /* An array of zeros, before position `position` of `comp`. */
 InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position);
 
-/* The same bytes under another shape. */
-InstId maker_reshape(Kernel *kernel, InstId id, ShapeId shape);
-
 /* Adds kernels that write `update` into slice `at` of a stack, along its first dimension or along
  * `dim`, and that read a slice as `shape`. The operands are instructions of the computation `comp`.
  */

@@ -4,6 +4,7 @@
 #include "analysis/loop/loop.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/expand.h"
+#include "remat/rewrite/inline_calls.h"
 
 /* ---- calls ---- */
 
@@ -25,30 +26,10 @@ static bool hides_loop(const Module *module, InstId id) {
          str_equal(comp_get(module, inst->parent)->thread, comp_get(module, callee)->thread);
 }
 
-static rh_status open_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
-                            Arena *scratch) {
-  Module *module = rewrite->module;
-  Arena *arena = arena_new(arena_options(scratch));
-  CallGraph graph = call_graph_build(module, arena, scratch);
-  Expansions expansions = expansions_begin(module, arena);
-  rh_status status = RH_OK;
-  for (uint32_t i = 0; i < graph.num_reachable && status == RH_OK; i++) { /* callees first */
-    CompId comp = graph.post_order[i];
-    if (!comp_is_sequential(&graph, comp)) continue;
-    uint32_t num_insts = comp_num_insts(module, comp);
-    for (uint32_t k = 0; k < num_insts && status == RH_OK; k++) {
-      InstId call = comp_inst(module, comp, k);
-      if (!hides_loop(module, call)) continue;
-      CompId callee = inst_callees(module, call)[0];
-      if (only_caller_of(&graph, callee) != call) continue;
-      expansions_add(&expansions, call, rewrite_inline(rewrite, call, schedule, NULL, scratch));
-      status = expansion_check(module, diags);
-    }
-    module_sweep_comp(module, comp);
-    expansions_apply(&expansions, module, comp, schedule, out);
-  }
-  arena_free(arena);
-  return status;
+/* The same of the only call of a computation, in one that runs as a sequence. */
+static bool hides_loop_alone(const Module *module, const CallGraph *graph, InstId id) {
+  return hides_loop(module, id) && comp_is_sequential(graph, inst_get(module, id)->parent) &&
+         only_caller_of(graph, inst_callees(module, id)[0]) == id;
 }
 
 /* ---- asynchronous fusions ---- */
@@ -164,7 +145,7 @@ bool scan_is_closed(const Module *module, Arena *scratch) {
 rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
                     Arena *scratch) {
   Module *module = rewrite->module;
-  rh_status status = open_calls(rewrite, schedule, diags, out, scratch);
+  rh_status status = inline_wanted_calls(rewrite, schedule, hides_loop_alone, diags, out, scratch);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, arena, scratch);

@@ -1,5 +1,6 @@
 #include "remat/scan/segment.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/loop/count.h"
@@ -94,10 +95,17 @@ static double distance(double length, double wanted) {
 
 int64_t scan_segment_length(const ScanValues *values, double wanted) {
   int64_t trips = values->stacks->loops->list[values->loop].trips, best = 0;
-  for (int64_t length = 2; length <= trips / 2; length++) {
-    if (trips % length != 0) continue;
-    if (best == 0 || distance((double)length, wanted) < distance((double)best, wanted))
-      best = length;
+  double best_distance = INFINITY;
+  for (int64_t factor = 1; factor <= trips / factor; factor++) { /* divisors come in pairs */
+    if (trips % factor != 0) continue;
+    int64_t pair[] = {factor, trips / factor};
+    for (int i = 0; i < 2; i++) {
+      if (pair[i] < 2 || pair[i] > trips / 2) continue;
+      double off = distance((double)pair[i], wanted);
+      if (off > best_distance || (off >= best_distance && pair[i] > best)) continue;
+      best = pair[i];
+      best_distance = off;
+    }
   }
   return best;
 }
