@@ -1,11 +1,14 @@
 """The devices that programs are compiled for, none of which has to be there: what the plugins ask for to
-describe one, and what is expected of figures on it.
-
-GPUs are described by their public data sheets and by CUDA's tables of limits for their compute capability,
-as a GpuTargetConfigProto in text. What XLA does not need to compile, such as rates of the units, is left out."""
+describe one, and what is expected of figures on it."""
 
 import dataclasses
-import typing
+import pathlib
+import runpy
+
+# The package's table, without the package, whose library a process need not have that only compiles.
+_PATH = pathlib.Path(__file__).resolve().parents[2] / "src/python/remat_hlo/_checkpoints/gpus.py"
+_TABLE = runpy.run_path(str(_PATH))
+GPUS, describe = _TABLE["GPUS"], _TABLE["describe"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,60 +28,6 @@ class Target:
     slack_bytes: int = 0             # that are no fault anyway: a share of next to nothing says nothing
 
 
-class Gpu(typing.NamedTuple):
-    """What differs between the GPUs that are known here."""
-    name: str
-    capability: tuple
-    is_accelerated: bool             # the architecture has features of its own (sm_90a)
-    cores: int
-    clock_ghz: float
-    memory_bytes: int
-    bandwidth: int                   # bytes a second
-    l2_bytes: int
-    shared_per_core: int
-    shared_per_block: int            # with opt-in
-
-
-GPUS = {
-    "a100": Gpu("NVIDIA A100-SXM4-80GB", (8, 0), False, 108, 1.41, 80 << 30, 2_039_000_000_000,
-                40 << 20, 164 << 10, 163 << 10),
-    "h100": Gpu("NVIDIA H100 80GB HBM3", (9, 0), True, 132, 1.98, 80 << 30, 3_350_000_000_000,
-                50 << 20, 228 << 10, 227 << 10),
-    "b200": Gpu("NVIDIA B200", (10, 0), True, 148, 1.965, 180 << 30, 7_700_000_000_000,
-                126 << 20, 228 << 10, 227 << 10),
-}
-
-
-def describe(gpu):
-    """The text of the GpuTargetConfigProto."""
-    major, minor = gpu.capability
-    features = " feature_extension: ACCELERATED_FEATURES" if gpu.is_accelerated else ""
-    return f"""gpu_device_info {{
-  threads_per_block_limit: 1024
-  threads_per_warp: 32
-  threads_per_core_limit: 2048
-  block_dim_limit_x: 2147483647
-  block_dim_limit_y: 65535
-  block_dim_limit_z: 65535
-  registers_per_core_limit: 65536
-  registers_per_block_limit: 65536
-  fpus_per_core: {64 if major == 8 else 128}
-  core_count: {gpu.cores}
-  clock_rate_ghz: {gpu.clock_ghz}
-  memory_bandwidth: {gpu.bandwidth}
-  device_memory_size: {gpu.memory_bytes}
-  l2_cache_size: {gpu.l2_bytes}
-  shared_memory_per_block: 49152
-  shared_memory_per_block_optin: {gpu.shared_per_block}
-  shared_memory_per_core: {gpu.shared_per_core}
-  cuda_compute_capability {{ major: {major} minor: {minor}{features} }}
-}}
-platform_name: "CUDA"
-dnn_version_info {{ major: 9 minor: 10 }}
-device_description_str: "{gpu.name}"
-"""
-
-
 def _tpu(name, topology, topology_of_four, accelerator_type, vmem_mib, tolerance):
     """The tolerance is that of v5e, on which most is measured, or twice that."""
     profile = name if name == "tpu7x" else f"tpu-{name}"
@@ -94,5 +43,5 @@ TARGETS = {target.name: target for target in (
     _tpu("tpu7x", "tpu7x:2x2x1", "tpu7x:2x2x1", "tpu7x-8", 64, 2),
     *(Target(name, "cuda", "1x1x1", "1x1x4", description=describe(gpu), most_above=0.005, most_below=0.005,
              usual_error=0)
-      for name, gpu in GPUS.items()),
+      for name, gpu in GPUS.items() if name != "h200"),
 )}

@@ -8,6 +8,7 @@ stopped when XLA had assigned its buffers, which is all that memory depends on a
 import json
 import os
 import pathlib
+import runpy
 import sys
 import tempfile
 import threading
@@ -15,19 +16,9 @@ import time
 
 TOPOLOGIES = {"v5e": ("v5e:2x2", "v5litepod-4"), "v5p": ("v5p:2x2x1", "v5p-8"),
               "v6e": ("v6e:2x2", "v6e-4"), "tpu7x": ("tpu7x:2x2x1", "tpu7x-8")}
-# GpuTargetConfigProto with public figures of NVIDIA's data sheet and of CUDA's tables for the compute capability.
-H100 = """gpu_device_info {
-  threads_per_block_limit: 1024 threads_per_warp: 32 threads_per_core_limit: 2048
-  block_dim_limit_x: 2147483647 block_dim_limit_y: 65535 block_dim_limit_z: 65535
-  registers_per_core_limit: 65536 registers_per_block_limit: 65536 fpus_per_core: 128 core_count: 132
-  clock_rate_ghz: 1.98 memory_bandwidth: 3350000000000 device_memory_size: 84942979072 l2_cache_size: 52428800
-  shared_memory_per_block: 49152 shared_memory_per_block_optin: 232448 shared_memory_per_core: 233472
-  cuda_compute_capability { major: 9 minor: 0 feature_extension: ACCELERATED_FEATURES }
-}
-platform_name: "CUDA"
-dnn_version_info { major: 9 minor: 10 }
-device_description_str: "NVIDIA H100 80GB HBM3"
-"""
+# The package's description, read without the package, which is imported after prepare() only.
+GPUS = runpy.run_path(str(pathlib.Path(__file__).resolve().parents[2] / "src/python/remat_hlo/_checkpoints/gpus.py"))
+H100 = GPUS["describe"](GPUS["GPUS"]["h100"])
 
 
 def platform_of(target):
