@@ -170,6 +170,12 @@ for _axis in (-1, 0):
     kernel(_reduction(jnp.argmax, _axis))
 
 
+def backward_of(forward):
+    """The derivative of a kernel of one array."""
+    function, shapes = forward
+    return lambda x, g: jax.vjp(function, x)[1](g)[0], shapes * 2
+
+
 @kernel
 def norm_forward(draw):
     dtype, (rows, columns) = draw.dtype(), draw.matrix()
@@ -183,8 +189,7 @@ def norm_forward(draw):
 
 @kernel
 def norm_backward(draw):
-    norm, shapes = norm_forward(draw)
-    return lambda x, g: jax.vjp(norm, x)[1](g)[0], shapes * 2
+    return backward_of(norm_forward(draw))
 
 
 @kernel
@@ -195,8 +200,7 @@ def softmax(draw):
 
 @kernel
 def softmax_backward(draw):
-    norm, shapes = softmax(draw)
-    return lambda x, g: jax.vjp(norm, x)[1](g)[0], shapes * 2
+    return backward_of(softmax(draw))
 
 
 @kernel

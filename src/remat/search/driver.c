@@ -321,7 +321,7 @@ static Given given_note(const SearchJob *search, Arena *arena) {
   Given given = {.state = remat_state_save(job, arena), .arena = arena};
   given.has_start =
       !job->options->keep_order && start_find(job, &given.start, arena, search->scratch);
-  if (given.has_start) given.seconds = remat_state_seconds(job, search->scratch);
+  given.seconds = remat_state_seconds(job, search->scratch);
   return given;
 }
 
@@ -453,10 +453,8 @@ static void go_on(SearchJob *search, const Given *given, uint64_t num_steps, Res
 static void go_on_if_costly(SearchJob *search, const Given *given, uint64_t num_steps,
                             Result *best) {
   RematJob *job = search->job;
-  if (!best->figures.taken.is_met) return;
-  remat_state_load(job, &given->state);
-  double given_seconds = remat_state_seconds(job, search->scratch);
-  bool is_costly = best->figures.taken.seconds - given_seconds > given_seconds / COSTLY;
+  const Score *taken = &best->figures.taken;
+  bool is_costly = taken->is_met && taken->seconds - given->seconds > given->seconds / COSTLY;
   if (is_costly && patience_go_on(job->patience, more_steps(num_steps)))
     try_rung(search, given, job->peak_limit_bytes, more_steps(num_steps), best);
 }
