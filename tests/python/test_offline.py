@@ -18,7 +18,7 @@ from package import ROOT, SAMPLES, PackageTest
 
 import remat_hlo
 from remat_hlo import _library as lib
-from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _sizes
+from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _sizes, _text
 
 GPT = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
 
@@ -475,6 +475,18 @@ class Deciding(PackageTest):
         both = _decide.add_mark(marked, "other", "x")
         self.assertIn('frontend_attributes={other="x",remat_hlo="1 2 3"}', both)
         self.assertEqual(_decide.add_mark("no module", "a", "b"), "no module")
+
+    def test_text_that_crashes_xla(self):
+        """XLA's parser reads the end of an operation only after its start."""
+        for opcode, operand, is_read in (
+                ("async-done", "((f32[4]{0}), f32[4]{0}, s32[]) async-start(%p), calls=%c", True),
+                ("negate-done", "((f32[4]{0}), f32[4]{0}, s32[]) negate-start(%p)", True),
+                ("negate-done", "((f32[4]{0}), f32[4]{0}, s32[]) negate-update(%p)", False),
+                ("async-done", "((f32[4]{0}), f32[4]{0}, s32[]) get-tuple-element(%p), index=0", False),
+                ("negate-done", "((f32[4]{0}), f32[4]{0}, s32[]) parameter(0)", False),
+                ("copy-done", "(f32[4]{0}, f32[4]{0}, u32[]) get-tuple-element(%p), index=0", True)):
+            text = f"ENTRY %e {{\n  %a = {operand}\n  ROOT %b = f32[4]{{0}} {opcode}(%a), metadata={{}}\n}}\n"
+            self.assertEqual(_text.is_read_by_xla(text), is_read, text)
 
     def test_counts(self):
         text = _decide.add_counts("HloModule m, is_scheduled=true\n\nrest", 1, 8)

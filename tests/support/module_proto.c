@@ -30,6 +30,25 @@ static void set_unknown(ProtobufCMessage *message, Str text, Arena *out) {
   message->unknown_fields = field;
 }
 
+/* Whether a loop carries an asynchronous operation to this end of it. */
+static bool is_carried_end(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_ASYNC_DONE && inst->num_operands == 1 &&
+         inst_get(module, inst_operand(module, id, 0))->opcode == OPCODE_GET_TUPLE_ELEMENT;
+}
+
+/* XLA's message of such an end has the computation that the start wraps, which the text leaves
+ * out; the first start is taken for it. */
+static void set_carried_callee(const Module *module, InstMessage *message, Arena *out) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (inst_get(module, id)->opcode != OPCODE_ASYNC_START) continue;
+    message->n_called_computation_ids = 1;
+    message->called_computation_ids = arena_array(out, int64_t, 1);
+    message->called_computation_ids[0] = inst_callees(module, id)[0] + 7;
+    return;
+  }
+}
+
 static InstMessage *inst_proto(const Module *module, InstId id, Arena *out) {
   const Instruction *inst = inst_get(module, id);
   InstMessage *message = arena_alloc(out, sizeof *message);
@@ -57,6 +76,7 @@ static InstMessage *inst_proto(const Module *module, InstId id, Arena *out) {
   message->called_computation_ids = arena_array(out, int64_t, inst->num_callees);
   for (uint32_t i = 0; i < inst->num_callees; i++)
     message->called_computation_ids[i] = inst_callees(module, id)[i] + 7;
+  if (is_carried_end(module, id)) set_carried_callee(module, message, out);
   return message;
 }
 

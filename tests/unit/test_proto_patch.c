@@ -290,6 +290,63 @@ START_TEST(loops_get_other_states) {
 }
 END_TEST
 
+/* An operation that a loop carries: the line of its end does not say what it wraps, the message
+ * does. `wrapped` is the computation's name, `value` what the body makes beside it. */
+static const char *carried(Arena *out, const char *wrapped, const char *value) {
+#define STATE "((f32[64]{0}), f32[64]{0}, s32[])"
+  return arena_printf(out,
+                      HEAD
+                      "%%%s (x: f32[64]) -> f32[64] {\n  %%x = f32[64]{0} parameter(0)\n"
+                      "  ROOT %%y = f32[64]{0} negate(%%x)\n}\n\n"
+                      "%%less (s: (" STATE
+                      ", s32[])) -> pred[] {\n"
+                      "  %%s = (" STATE
+                      ", s32[]) parameter(0)\n"
+                      "  %%i = s32[] get-tuple-element(%%s), index=1\n  %%n = s32[] constant(3)\n"
+                      "  ROOT %%c = pred[] compare(%%i, %%n), direction=LT\n}\n\n"
+                      "%%turn (t: (" STATE ", s32[])) -> (" STATE
+                      ", s32[]) {\n"
+                      "  %%t = (" STATE
+                      ", s32[]) parameter(0)\n"
+                      "  %%j = s32[] get-tuple-element(%%t), index=1\n"
+                      "  %%g = " STATE
+                      " get-tuple-element(%%t), index=0\n"
+                      "  %%done = f32[64]{0} async-done(%%g)\n  %%k = s32[] add(%%j, %%j)\n%s"
+                      "  %%begun = " STATE
+                      " async-start(%%done), calls=%%%s\n"
+                      "  ROOT %%u = (" STATE
+                      ", s32[]) tuple(%%begun, %%k)\n}\n\n"
+                      "ENTRY %%e (p: f32[64]) -> f32[64] {\n  %%p = f32[64]{0} parameter(0)\n"
+                      "  %%zero = s32[] constant(0)\n  %%start = " STATE
+                      " async-start(%%p), calls=%%%s\n"
+                      "  %%init = (" STATE
+                      ", s32[]) tuple(%%start, %%zero)\n"
+                      "  %%loop = (" STATE
+                      ", s32[]) while(%%init), condition=%%less, body=%%turn\n"
+                      "  %%h = " STATE
+                      " get-tuple-element(%%loop), index=0\n"
+                      "  ROOT %%last = f32[64]{0} async-done(%%h)\n}\n",
+                      wrapped, value, wrapped, wrapped);
+}
+
+START_TEST(what_a_loop_carries_keeps_its_computation) {
+  Arena *out = arena_new(NULL);
+  const char *before = carried(out, "wrapped", "");
+  Patched patched = patch(before, carried(out, "wrapped", "  %k.remat = s32[] add(%j, %j)\n"));
+  check_patched(&patched);
+  CompMessage *wrapped = read_comp(&patched, "wrapped"), *turn = read_comp(&patched, "turn");
+  const InstMessage *done = inst_of(turn, "done");
+  ck_assert_uint_eq(done->n_called_computation_ids, 1);
+  ck_assert_int_eq(done->called_computation_ids[0], wrapped->id);
+  patched_free(&patched);
+  patched = patch(before, carried(out, "other", ""));
+  ck_assert_int_eq(patched.status, RH_ERR_INPUT);
+  ck_assert_msg(strstr(patched.diags, "does not say what it calls"), "%s", patched.diags);
+  patched_free(&patched);
+  arena_free(out);
+}
+END_TEST
+
 /* What the rewriting of loops adds, with the attributes that their messages need. */
 START_TEST(new_instructions_with_attributes) {
   Patched patched =
@@ -499,6 +556,7 @@ int main(void) {
   tcase_add_test(tc, computations_are_cloned);
   tcase_add_test(tc, new_instructions);
   tcase_add_test(tc, loops_get_other_states);
+  tcase_add_test(tc, what_a_loop_carries_keeps_its_computation);
   tcase_add_test(tc, new_instructions_with_attributes);
   tcase_add_test(tc, what_cannot_be_made_is_refused);
   tcase_add_test(tc, the_mark_is_an_attribute_of_the_first_parameter);

@@ -285,6 +285,28 @@ START_TEST(refuses_what_it_does_not_know) {
 }
 END_TEST
 
+/* The end of an operation that a loop carries: XLA's parser would crash on its short form. */
+START_TEST(prints_what_a_loop_carries_without_sugar) {
+  int64_t dims[] = {4};
+  Bytes array = text_shape(F32, dims, 1, arena), scalar = text_shape(S32, NULL, 0, arena);
+  Bytes params = text_tuple(&array, 1, arena);
+  Bytes state = text_tuple((Bytes[]){params, array, scalar}, 3, arena);
+  InstText insts[] = {text_inst("p", "parameter", text_tuple(&state, 1, arena)),
+                      text_inst("g", "get-tuple-element", state),
+                      text_inst("d", "async-done", array)};
+  int64_t operands[] = {0, 1};
+  for (int i = 1; i < 3; i++) {
+    insts[i].n_operand_ids = 1;
+    insts[i].operand_ids = &operands[i - 1];
+  }
+  TextBuffer text;
+  ck_assert_int_eq(print(text_module(insts, 3, arena), &text), RH_OK);
+  ck_assert_ptr_nonnull(strstr(text_c_string(&text), "  ROOT %d = f32[4]{0} async-done(%g)\n"));
+  insts[1].opcode = text_bytes("copy");
+  expect_refused(text_module(insts, 3, arena), RH_CODE_NO_TEXT, "'d', an operation");
+}
+END_TEST
+
 START_TEST(bounds_the_depth_of_tuples) {
   Bytes shape = text_shape(F32, NULL, 0, arena);
   for (int i = 0; i < 14; i++)
@@ -326,6 +348,7 @@ int main(void) {
   tcase_add_test(tc, refuses_literals);
   tcase_add_test(tc, refuses_bytes_that_are_no_message);
   tcase_add_test(tc, refuses_what_it_does_not_know);
+  tcase_add_test(tc, prints_what_a_loop_carries_without_sugar);
   tcase_add_test(tc, bounds_the_depth_of_tuples);
   tcase_add_test(tc, bounds_the_text);
   suite_add_tcase(suite, tc);

@@ -106,7 +106,8 @@ static bool inst_matches(const Original *original, InstId id) {
   const InstMessage *message = original->insts[id];
   if (!str_is(bytes_str(message->opcode), opcode_text((Opcode)inst->opcode))) return false;
   if (message->n_operand_ids != inst->num_operands) return false;
-  if (message->n_called_computation_ids != inst->num_callees) return false;
+  if (message->n_called_computation_ids != inst->num_callees && !original_may_hide_callee(inst))
+    return false;
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     if (message->operand_ids[i] != original->insts[inst_operand(module, id, i)]->id) return false;
   }

@@ -25,6 +25,13 @@ rh_status original_read(Original *original, const Module *module, Bytes data, rh
 CompId original_comp(const Original *original, Str name);
 InstId original_inst(const Original *original, Str name);
 
+/* Whether the message of an instruction may call a computation that its line does not name: that
+ * which ends an asynchronous operation, where the line of the start has it. */
+static inline bool original_may_hide_callee(const Instruction *inst) {
+  return inst->num_callees == 0 &&
+         (inst->opcode == OPCODE_ASYNC_UPDATE || inst->opcode == OPCODE_ASYNC_DONE);
+}
+
 static inline const CompMessage *original_comp_message(const Original *original, CompId comp) {
   return original->comps[original->comp_numbers[comp]];
 }

@@ -51,6 +51,7 @@ static void set_references(const Patch *patch, InstId id, InstMessage *message) 
   message->operand_ids = ids_of(patch, inst_operands(after, id), inst->num_operands);
   message->n_control_predecessor_ids = control.len;
   message->control_predecessor_ids = ids_of(patch, id_list(after, control), control.len);
+  if (message->n_called_computation_ids && original_may_hide_callee(inst)) return;
   message->n_called_computation_ids = inst->num_callees;
   message->called_computation_ids = arena_array(patch->arena, int64_t, inst->num_callees);
   for (uint32_t i = 0; i < inst->num_callees; i++)
@@ -88,6 +89,19 @@ static void set_numbers(const Instruction *inst, InstMessage *message) {
   }
 }
 
+/* Whether the computations that the message calls, and the line does not name, are those of the
+ * instruction: the message is its own, and they are still there. */
+static bool has_hidden_callees(const Patch *patch, Str name, const InstMessage *message) {
+  for (size_t i = 0; i < message->n_called_computation_ids; i++) {
+    CompId comp = 0;
+    while (comp < patch->after->comps.len &&
+           patch->comp_ids[comp] != message->called_computation_ids[i])
+      comp++;
+    if (comp == patch->after->comps.len) return false;
+  }
+  return message->n_called_computation_ids == 0 || str_equal(bytes_str(message->name), name);
+}
+
 static rh_status patch_inst(Patch *patch, InstId id) {
   Str name = inst_name(patch->after, id);
   const Instruction *inst = inst_get(patch->after, id);
@@ -103,6 +117,8 @@ static rh_status patch_inst(Patch *patch, InstId id) {
                              ? new_message(patch->after, id, &line, shape, patch->arena)
                              : copy_message(patch, original, id);
   if (!message) return cannot(patch, name, "no instruction of the original module is like it");
+  if (original_may_hide_callee(inst) && !has_hidden_callees(patch, name, message))
+    return cannot(patch, name, "its line does not say what it calls");
   message->has_shape = true;
   message->shape = shape;
   set_numbers(inst, message);

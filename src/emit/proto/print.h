@@ -100,6 +100,8 @@ typedef struct Printer {
   IdVec edges, callees;
   IdTable local_ids; /* places in `list` by the hash of a local id */
   uint64_t max_text; /* bytes that a sound message does not need */
+  bool has_carried;  /* an operation that is split ends in another iteration than it starts in */
+  bool has_no_sugar; /* what is split is printed as async-start and async-done */
   const char *refusal;
   bool is_malformed;
 } Printer;

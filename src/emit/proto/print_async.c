@@ -17,6 +17,15 @@ static uint32_t find_wrapped(const Printer *printer, const LineText *line) {
   return opcode_gives_async_state(operand->opcode) ? operand->async_comp : NO_ID;
 }
 
+/* Whether a loop carries the operation: it starts in one iteration and is done in the next one, or
+ * after the loop, so that the operand of its end is an element of the loop's state (XLA:TPU's
+ * pipelined copies of windows). */
+static bool is_carried(const Printer *printer, const LineText *line) {
+  if (line->opcode == OPCODE_ASYNC_START || line->num_operands == 0) return false;
+  const LineText *operand = &printer->list.data[printer->edges.data[line->operands]];
+  return operand->opcode == OPCODE_GET_TUPLE_ELEMENT || operand->opcode == OPCODE_PARAMETER;
+}
+
 bool print_async_has_name(Opcode opcode) {
   switch (opcode) {
     case OPCODE_ALL_GATHER: /* `all-gather-start` is an opcode, whose result is another one */
@@ -31,8 +40,14 @@ void print_note_async(Printer *printer, const InstText *inst, LineText *line) {
   line->async_comp = NO_ID;
   if (!opcode_is_async(line->opcode)) return;
   line->async_comp = find_wrapped(printer, line);
+  if (line->async_comp == NO_ID && is_carried(printer, line)) {
+    printer->has_carried = true; /* only the messages say what it wraps, if at all */
+    line->num_callees = 0;
+    return;
+  }
   if (line->async_comp == NO_ID) {
-    print_refuse(printer, "an operation that is split has no start");
+    print_refuse(printer, "'%.*s', an operation that is split, has no start", (int)inst->name.len,
+                 inst->name.data);
     return;
   }
   CompText *comp = &printer->comps.data[line->async_comp];

@@ -197,7 +197,7 @@ static void put_computation(Printer *printer, const Computation *comp) {
 /* Notes what an async-start that wraps the computation prints of it. */
 static void note_root(Printer *printer, const Computation *comp, CompText *made) {
   const LineText *root = &printer->list.data[find_place(printer, comp->root_id)];
-  made->is_one = print_async_has_name(root->opcode);
+  made->is_one = !printer->has_no_sugar && print_async_has_name(root->opcode);
   for (uint32_t i = 0; i < printer->list.len; i++) {
     const LineText *line = &printer->list.data[i];
     made->is_one = made->is_one && (line == root || line->opcode == OPCODE_PARAMETER);

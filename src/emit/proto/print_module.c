@@ -238,30 +238,48 @@ static Bytes unwrap(Bytes data) {
   return data;
 }
 
-rh_status proto_print(Bytes data, Writer *out, rh_diags *diags, Arena *scratch) {
-  Arena *for_comp = arena_new(arena_options(scratch));
-  Arena *for_inst = arena_new(arena_options(scratch));
-  Printer printer = {.arena = scratch,
-                     .comp = for_comp,
-                     .scratch = for_inst,
-                     .text = {.arena = scratch},
-                     .lines = {.arena = scratch}};
-  TextBuffer header = {.arena = scratch};
-  CompVisit visit = {0};
-  print_all(&printer, unwrap(data), &header, &visit);
-  if (!printer.refusal) {
-    write_str(out, text_str(&header));
-    for (uint32_t i = 0; i < visit.order.len; i++) {
-      const CompText *comp = &printer.comps.data[visit.order.data[i]];
-      if (comp->is_async && comp->is_one) continue;
-      write_bytes(out, printer.text.chars.data + comp->begin, comp->end - comp->begin);
-    }
+typedef struct Printed {
+  Printer printer;
+  TextBuffer header;
+  CompVisit visit;
+} Printed;
+
+static void print_as(Printed *made, bool has_no_sugar, Bytes data, Arena *const arenas[3]) {
+  *made = (Printed){.printer = {.arena = arenas[0],
+                                .comp = arenas[1],
+                                .scratch = arenas[2],
+                                .text = {.arena = arenas[0]},
+                                .lines = {.arena = arenas[0]},
+                                .has_no_sugar = has_no_sugar},
+                    .header = {.arena = arenas[0]}};
+  print_all(&made->printer, data, &made->header, &made->visit);
+}
+
+static void write_printed(const Printed *made, Writer *out) {
+  const Printer *printer = &made->printer;
+  write_str(out, text_str(&made->header));
+  for (uint32_t i = 0; i < made->visit.order.len; i++) {
+    const CompText *comp = &printer->comps.data[made->visit.order.data[i]];
+    if (comp->is_async && comp->is_one) continue;
+    write_bytes(out, printer->text.chars.data + comp->begin, comp->end - comp->begin);
   }
-  arena_free(for_inst);
-  arena_free(for_comp);
-  if (!printer.refusal) return RH_OK;
+}
+
+rh_status proto_print(Bytes data, Writer *out, rh_diags *diags, Arena *scratch) {
+  Arena *arenas[] = {scratch, arena_new(arena_options(scratch)), arena_new(arena_options(scratch))};
+  Printed made;
+  print_as(&made, false, unwrap(data), arenas);
+  /* XLA's parser reads no end of an operation by the name of what it wraps if its operand is not
+   * the start: it crashes. */
+  if (made.printer.has_carried && !made.printer.refusal)
+    print_as(&made, true, unwrap(data), arenas);
+  const Printer *printer = &made.printer;
+  if (!printer->refusal) write_printed(&made, out);
+  arena_free(arenas[1]);
+  arena_free(arenas[2]);
+  if (!printer->refusal) return RH_OK;
   return diag_fail(
       diags, RH_ERR_INPUT,
-      DIAG_ABOUT(printer.is_malformed ? RH_CODE_PROTO : RH_CODE_NO_TEXT, NO_OFFSET), "%s%s",
-      printer.is_malformed ? "" : "the HloModuleProto cannot be printed: ", printer.refusal);
+      DIAG_ABOUT(printer->is_malformed ? RH_CODE_PROTO : RH_CODE_NO_TEXT, NO_OFFSET), "%s%s",
+      printer->is_malformed ? "" : "the HloModuleProto cannot be printed: ", printer->refusal);
 }

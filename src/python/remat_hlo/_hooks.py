@@ -188,7 +188,10 @@ def _write(decision, serialized):
     mark, phases = _mark(decision.report), _decide.Phases(decision.report.seconds)
     made = _patch(decision, serialized, mark)
     phases.end("patch")
-    if made is None:
+    if made is None and not _text.is_read_by_xla(decision.text):
+        decision.report.outcome = FAILED
+        decision.report.reason = "XLA does not read its own text of an operation that a loop carries"
+    elif made is None:
         made = _write_text(decision.text, mark)
         phases.end("from text")
     return made

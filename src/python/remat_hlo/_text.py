@@ -5,6 +5,7 @@ out, once, on a module that has much of what has changed."""
 
 import functools
 import logging
+import re
 
 from . import _library as lib
 from ._module import print_hlo, print_proto
@@ -88,6 +89,18 @@ def prints_as_jaxlib():
     if not same:
         LOGGER.debug("remat_hlo: the texts of modules come from jaxlib, which prints differently")
     return same
+
+
+# Ends of operations that are split, but for those that have opcodes of their own.
+_END = re.compile(r" (?!all-gather-|all-reduce-|collective-permute-|copy-|recv-|send-)[a-z-]+-(?:done|update)\(%([^\s,)]+)")
+_BEGIN = re.compile(r"^ +(?:ROOT )?%(\S+) = [^\n]*? [a-z-]+-(?:start|update)\(", re.MULTILINE)
+
+
+def is_read_by_xla(text):
+    """Whether XLA's parser reads the text. It crashes, and the process with it, at the end of an operation whose
+    operand is not the start, such as one that a loop carries into its next iteration."""
+    ends = set(_END.findall(text))
+    return not ends or ends <= set(_BEGIN.findall(text))
 
 
 def _print_by_jaxlib(serialized):
