@@ -1,0 +1,1 @@
+print left_out.hlo
