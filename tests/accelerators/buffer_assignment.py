@@ -1,10 +1,12 @@
 """Reads what XLA dumps of a buffer assignment: which value lies at which bytes of which allocation."""
 
+import collections
 import dataclasses
 import re
 
 ALLOCATION = re.compile(r"allocation (\d+): size (\d+)(?:, color (\d+))?(?:, page \d+)?,? ?(.*?):?$")
 VALUE = re.compile(r" value: <(\d+) (\S+?)(\{[\d,]*\})?( \(phi\))? @(\d+)> \(size=(\d+),offset=(\d+)\): (.*)$")
+LIVE_RANGE = re.compile(r"\s+(\S+?)(\{[\d,]*\}):(\d+)-(\d+)$")
 TPU_GRAIN = 16384  # XLA:TPU says temporaries in whole multiples of it
 
 
@@ -93,3 +95,33 @@ class BufferAssignment:
                 "argument_size_in_bytes": sum(a.size for a in own if a.parameter),
                 "output_size_in_bytes": sum(a.size for a in own if a.is_live_out),
                 "alias_size_in_bytes": sum(a.size for a in own if a.parameter and a.is_live_out)}
+
+    def live_temp_bytes(self, live_ranges, color=0):
+        """The most bytes of temporaries that are in use at one time, by XLA's own dump of live ranges: what they would
+        take if nothing were lost between them."""
+        places, events = self._temporaries(color), []
+        for line in live_ranges.splitlines():
+            found = LIVE_RANGE.fullmatch(line)
+            place = found and places.get((found[1], index_of(found[2])))
+            if place and place.begin < place.end:
+                events += [(int(found[3]), 1, place), (int(found[4]) + 1, 0, place)]
+        most, live = 0, collections.Counter()
+        for _, begins, place in sorted(events, key=lambda event: event[:2]):
+            live[place] += 1 if begins else -1
+            if begins:
+                most = max(most, _covered_bytes(+live))
+        return most
+
+    def _temporaries(self, color):
+        return {key: place for allocation in self.allocations if allocation.is_temporary and allocation.color == color
+                for key, place in allocation.values}
+
+
+def _covered_bytes(places):
+    """Bytes that are in at least one of them."""
+    total, at = 0, (-1, 0)
+    for place in sorted(places, key=lambda place: (place.allocation, place.begin)):
+        begin = max(place.begin, at[1]) if place.allocation == at[0] else place.begin
+        total += max(0, place.end - begin)
+        at = place.allocation, max(place.end, at[1]) if place.allocation == at[0] else place.end
+    return total

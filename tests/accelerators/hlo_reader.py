@@ -70,6 +70,15 @@ class Module:
                 re.findall(rf"{index}: \((\d+), {index}", part)]
 
 
+def literal_of(constant):
+    """What says its value: the element type and dimensions, without the layout, and the literal. Nothing where the
+    text leaves the literal out."""
+    literal = constant.rest.partition(")")[0]
+    if not isinstance(constant.shape, str) or "..." in literal:
+        return None
+    return constant.shape.partition("{")[0], literal
+
+
 def _index(text):
     return tuple(int(number) for number in text.replace(" ", "").split(",") if number)
 

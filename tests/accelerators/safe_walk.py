@@ -10,7 +10,8 @@ the dump has the new value at the bytes of the old one, whose token is gone from
 that the second iteration reads what the first one left; of conditionals every branch is walked, and afterwards
 memory holds what all of them leave there.
 
-Beside that, nothing may be written to parameters that are not given away, or to constants; loop states and
+Beside that, nothing may be written to parameters that are not given away, or to constants, except copies of what a
+constant says (XLA merges constants of the same value, a loop's state and its copies with them); loop states and
 branches' results must lie where their loop or conditional says; outputs must be there at the end, and those that are
 aliased to parameters in their memory. Every value of the dump must be come by, so that nothing is passed over.
 
@@ -19,6 +20,7 @@ usage: safe_walk.py HLO BUFFER-ASSIGNMENT"""
 import bisect
 import dataclasses
 import itertools
+import re
 import sys
 
 import hlo_reader
@@ -53,6 +55,7 @@ class Token:
 class Walked:
     reads: int = 0
     writes: int = 0
+    faults: list = dataclasses.field(default_factory=list)   # reads of what is overwritten, in order
 
 
 class Memory:
@@ -107,6 +110,12 @@ class Memory:
             at = end
         return None if at >= place.end else "nothing"
 
+    def holds(self, place, literal, literals):
+        """Whether each of the bytes has a content that is known to be the literal."""
+        within = self._cut(place)[1]
+        return sum(end - begin for begin, end, _ in within) == place.end - place.begin and \
+            all(any(literals.get(token) == literal for token in tokens) for _, _, tokens in within)
+
     @classmethod
     def of_all(cls, memories):
         """What each of them has."""
@@ -140,6 +149,7 @@ class Walk:
         self.met = set()             # definitions that were come by
         self.given = {}              # tokens of parameters and constants, by definition
         self.begun = {}              # the computations of what runs asynchronously
+        self.literals = {}           # what is in a token that is known: constants, and copies of them
 
     # ---- reading and writing ----
 
@@ -154,12 +164,13 @@ class Walk:
         other = self.memory.who_overwrote(token)
         if other is not None:
             place = token.place
-            raise Fault(f"{reader} {what} {token} at bytes {place.begin} to {place.end} of allocation "
-                        f"{place.allocation}, where there is {other} by now")
+            self.done.faults.append(f"{reader} {what} {token} at bytes {place.begin} to {place.end} of allocation "
+                                    f"{place.allocation}, where there is {other} by now")
 
-    def define(self, name, index, written=None):
+    def define(self, name, index, written=None, literal=None):
         """A value of its own, which is written. None: the dump has none here. Results of one instruction, whose
-        places are in `written`, may be the same bytes: then they are one content under two names."""
+        places are in `written`, may be the same bytes: then they are one content under two names. So is a copy of
+        a constant, whose literal is given, where the memory holds the same literal."""
         place = self.places.get((name, index))
         if place is None or place.is_phi:
             return None
@@ -167,11 +178,12 @@ class Walk:
         token = Token(f"{name}{{{','.join(map(str, index))}}}", self.place(name, index))
         if token.place is not None:
             allocation = self.allocations[token.place.allocation]
-            if allocation.is_constant or allocation.parameter and not allocation.is_live_out:
+            is_same = literal is not None and self.memory.holds(token.place, literal, self.literals)
+            if not is_same and (allocation.is_constant or allocation.parameter and not allocation.is_live_out):
                 raise Fault(f"{token} is written to a {allocation.kind.split(',')[0]}")
             self.done.writes += 1
             bytes_of = token.place.allocation, token.place.begin, token.place.end
-            if written and bytes_of in written:
+            if is_same or written and bytes_of in written:
                 self.memory.join(token)
             else:
                 self.memory.write(token)
@@ -207,6 +219,8 @@ class Walk:
                         instruction.opcode == "parameter" and computation.is_entry:
                     for index in hlo_reader.indices(instruction.shape):
                         self._given(instruction.name, index)
+                if instruction.opcode == "constant" and (instruction.name, ()) in self.given:
+                    self.literals[self.given[instruction.name, ()]] = hlo_reader.literal_of(instruction)
 
     def _given(self, name, index):
         if (name, index) in self.places:
@@ -345,6 +359,17 @@ class Walk:
             self.memory.write(merged)
         return merged
 
+    # ---- copies of constants ----
+
+    def _copy(self, instruction, operands):
+        self._read_all(instruction, operands)
+        literal = self.literals.get(operands[0].get(()))
+        token = literal is not None and self.define(instruction.name, (), literal=literal)
+        if not token:
+            return self._results(instruction, operands)
+        self.literals[token] = literal
+        return {(): token}
+
     # ---- what begins and ends at two places ----
 
     def _copy_start(self, instruction, operands):
@@ -461,9 +486,23 @@ class Walk:
         return self._results(instruction, operands, self._aliased_outputs(instruction, operands))
 
 
+def walk(text, assignment):
+    """Walks a module over its buffer assignment; what is read though it is overwritten is in the result. Raises Fault
+    for anything else that is wrong."""
+    return Walk(hlo_reader.read(text), assignment).run()
+
+
 def check(text, assignment):
     """Raises Fault for what is wrong with a module and its buffer assignment; returns how much was checked."""
-    return Walk(hlo_reader.read(text), assignment).run()
+    walked = walk(text, assignment)
+    if walked.faults:
+        raise Fault(walked.faults[0])
+    return walked
+
+
+def kind_of(fault):
+    """What faults of the same instructions have in common, whatever their numbers and bytes are."""
+    return re.sub(r"[.\d]+", "", fault)
 
 
 def main():

@@ -73,6 +73,17 @@ class Straight(WalkTest):
         self.expect_fault("c reads a{}", module(lines), assignment)
         self.walk(module([*lines[:3], lines[4], lines[3], lines[5]]), assignment)
 
+    def test_a_copy_of_what_a_constant_says_may_lie_on_it(self):
+        def lines(literal, copied):
+            return [PARAMETER, "%i = f32[4]{0:T(128)} constant(0)", f"%k = {ARRAY} constant({literal})",
+                    f"%a = {ARRAY} copy({copied})", f"%b = {ARRAY} add(%a, %i)", f"ROOT %d = {ARRAY} negate(%b)"]
+
+        assignment = dump(P, (OUT, ("d", 0, 16)), ("constant", ("i", 0, 16), ("a", 0, 16)), ("constant", ("k", 0, 16)),
+                          ("preallocated-temp", ("b", 0, 16)))
+        self.assertEqual(self.walk(module(lines(0, "%k")), assignment).writes, 3)
+        for literal, copied in ((1, "%k"), ("{...}", "%k"), (0, "%p")):  # another value, one that is unknown
+            self.expect_fault("a{} is written to a constant", module(lines(literal, copied)), assignment)
+
     def test_parameters_and_constants_stay(self):
         self.expect_fault("a{} is written to a parameter 0", module(STRAIGHT), dump(
             (P[0], P[1], ("a", 0, 16)), (OUT, ("d", 0, 16)), ("preallocated-temp", ("b", 0, 16), ("c", 16, 32))))
