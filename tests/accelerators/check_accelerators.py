@@ -43,6 +43,7 @@ SETTLED_SECONDS = 1           # after which a file that has not grown is whole
 BEYOND_XLA = "not compiled by XLA"
 BEFORE_VMEM = "before_buffer_assignment"
 MOST_BEYOND_XLA = 1 / 8       # of the programs
+EXCEEDS = "XLA exceeds the most that was said by"
 PACKED_OTHERWISE = "packed otherwise"
 XLAS_OWN_READ = "XLA's own text reads what is overwritten"
 # Of what is no fault of ours and is not understood so far, so much is let pass: programs as they are, whose values are
@@ -246,7 +247,7 @@ def range_fault(target, least, most, assigned):
     if most - least > target.vmem_bytes:
         return f"the range is {most - least - target.vmem_bytes} bytes wider than VMEM"
     if error_of_range(least, most, assigned) < -MOST_ABOVE_RANGE and assigned - most > target.slack_bytes:
-        return f"XLA exceeds the most that was said by {100 * (assigned - most) / most:.2f} %"
+        return f"{EXCEEDS} {100 * (assigned - most) / most:.2f} %"
     return ""
 
 
@@ -285,23 +286,33 @@ def judge_plain(made, arguments):
     values["error"] = round(error_of(said["temp_bytes"], assigned), 6)
     values["fault"] = f"not found: {missed[0].kind}: {missed[0].what}" if missed else figure_fault(
         target, said["temp_bytes"], assigned)
-    is_other = values["fault"] and not missed and is_packed_otherwise(made, said)
-    if is_other:
+    if values["fault"] and not missed and is_packed_otherwise(made, said):
         values["outcome"] += f", {PACKED_OTHERWISE}: {values.pop('fault')}"
     yield row_of(made, arguments, **values)
     if target.vmem_bytes:
-        yield judge_range(made, arguments, {"plain_temp_bytes": assigned, "outcome": outcome}, is_other)
+        yield judge_range(made, arguments, {"plain_temp_bytes": assigned, "outcome": outcome})
+
+
+def live_bytes(made):
+    """Temporaries without what XLA loses between them; None: it did not dump the live ranges."""
+    path = find(made.folder / "truth", "*-live-range.txt")
+    return path and made.assignment().live_temp_bytes(path.read_text())
 
 
 def is_packed_otherwise(made, said):
     """Whether a figure is wrong by the offsets alone: without what is lost between values it is XLA's."""
-    path = find(made.folder / "truth", "*-live-range.txt")
-    return path is not None and not figure_fault(
-        TARGETS[made.case.target], said["temp_bytes"] - said["fragmentation_bytes"],
-        made.assignment().live_temp_bytes(path.read_text()))
+    live = live_bytes(made)
+    return live is not None and not figure_fault(
+        TARGETS[made.case.target], said["temp_bytes"] - said["fragmentation_bytes"], live)
 
 
-def judge_range(made, arguments, values, is_packed_otherwise):
+def is_lost_between(made, said):
+    """Whether XLA exceeds the upper end of a range by what it loses between values alone."""
+    live = live_bytes(made)
+    return live is not None and live <= said["said_temp_bytes"] * (1 + MOST_ABOVE_RANGE)
+
+
+def judge_range(made, arguments, values):
     """The row for the text from before memory-space assignment, which is what JAX's hook sees."""
     target, assigned = TARGETS[made.case.target], made.truth()["temp_size_in_bytes"]
     path = find(made.folder / "seen", "*_before_buffer_assignment.txt")
@@ -311,11 +322,12 @@ def judge_range(made, arguments, values, is_packed_otherwise):
         least, most = said["least_temp_bytes"], said["most_temp_bytes"]
     except (ValueError, KeyError) as error:
         return row_of(made, arguments, **values, fault=f"no range is said: {error}")
-    fault = range_fault(target, least, most, assigned)
-    if is_packed_otherwise and fault:
-        values["outcome"], fault = f"{values['outcome']}, {PACKED_OTHERWISE}: {fault}", ""
-    return row_of(made, arguments, **values, said_temp_bytes=most, said_least_bytes=least, seconds=0,
-                  error=round(error_of_range(least, most, assigned), 6), fault=fault)
+    values.update(said_temp_bytes=most, said_least_bytes=least, seconds=0,
+                  error=round(error_of_range(least, most, assigned), 6),
+                  fault=range_fault(target, least, most, assigned))
+    if values["fault"].startswith(EXCEEDS) and is_lost_between(made, values):
+        values["outcome"] += f", {PACKED_OTHERWISE}: {values.pop('fault')}"
+    return row_of(made, arguments, **values)
 
 
 def walk(made):
@@ -352,6 +364,8 @@ def judge_rewritten(made, plain, arguments):
         walked = walk(made)
         values["reads"], faults = walked.reads, new_faults(walked, plain)
         values["fault"] = faults[0] if faults else fault_of_rewritten(made, values, assigned, total)
+        if values["fault"].startswith(EXCEEDS) and is_lost_between(made, values):
+            values["outcome"] += f", {PACKED_OTHERWISE}: {values.pop('fault')}"
     except safe_walk.Fault as fault:
         values["fault"] = str(fault)
     return row_of(made, arguments, **values)
@@ -476,13 +490,13 @@ def too_few_close(rows):
             yield f"{target.name}: only {100 * share:.0f} % of the figures are within {100 * target.usual_error:.0f} %"
 
 
-def too_many_unexplained(rows, num_plain):
+def too_many_unexplained(rows):
     for what in (PACKED_OTHERWISE, XLAS_OWN_READ):
         number = sum(what in row["outcome"] for row in rows if row.get("text") != BEFORE_VMEM)
         if number:
-            print(f"{number} of {num_plain}: {what}")
-        if number > max(FEW_UNEXPLAINED, MOST_UNEXPLAINED * num_plain):
-            yield f"{number} of {num_plain}: {what}"
+            print(f"{number} of {len(rows)}: {what}")
+        if number > max(FEW_UNEXPLAINED, MOST_UNEXPLAINED * len(rows)):
+            yield f"{number} of {len(rows)}: {what}"
 
 
 def arguments_of():
@@ -537,7 +551,7 @@ def main():
     if num_beyond:
         print(f"{num_beyond} programs are not compiled by XLA as they are")
     num_plain = sum(row["route"] == "plain" for row in rows)
-    unexplained = list(too_many_unexplained(rows, num_plain))
+    unexplained = list(too_many_unexplained(rows))
     print("".join(f"FAULT: {line}\n" for line in unexplained), end="")
     return 1 if faults or loose or unexplained or not rows or num_beyond > MOST_BEYOND_XLA * num_plain else 0
 
