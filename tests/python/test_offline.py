@@ -19,6 +19,7 @@ from package import ROOT, SAMPLES, PackageTest
 import remat_hlo
 from remat_hlo import _library as lib
 from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _sizes, _text
+from remat_hlo._checkpoints import gpus
 
 GPT = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
 
@@ -504,6 +505,14 @@ class Platforms(PackageTest):
             self.assertEqual(_plugins.profile_of(platform, kind), (profile, True))
             self.assertGreater(_plugins.memory_of(profile), 0)
         self.assertEqual(_plugins.profile_of("tpu", "TPU v9"), ("tpu-v5e", False))
+
+    def test_described_gpus(self):
+        """The GPUs that need not be there have the memory, and about the bandwidth, of their profiles."""
+        for name, gpu in gpus.GPUS.items():
+            profile = json.loads(_module.profile_text(gpu.profile))
+            self.assertEqual(gpu.memory_bytes, profile["memory_bytes"], name)
+            self.assertAlmostEqual(gpu.bandwidth / profile["memory_bandwidth"], 1, delta=0.05, msg=name)
+            self.assertEqual(_plugins.profile_of("cuda", gpu.name), (gpu.profile, True))
 
     def test_least(self):
         """What a program as it was may come down to: on CPU what was predicted, elsewhere what XLA aims at."""

@@ -12,7 +12,7 @@ class Gpu(typing.NamedTuple):
     is_accelerated: bool     # the architecture has features of its own (sm_90a)
     cores: int
     clock_ghz: float
-    memory_bytes: int
+    memory_bytes: int        # what CUDA offers of it, as the profile has it
     bandwidth: int           # bytes a second
     l2_bytes: int
     shared_per_core: int
@@ -24,9 +24,9 @@ GPUS = {
                 164 << 10, 163 << 10),
     "h100": Gpu("NVIDIA H100 80GB HBM3", "h100-sxm", (9, 0), True, 132, 1.98, 84_942_979_072, 3_350_000_000_000, 50 << 20,
                 228 << 10, 227 << 10),
-    "h200": Gpu("NVIDIA H200", "h200", (9, 0), True, 132, 1.98, 141_000_000_000, 4_800_000_000_000, 50 << 20,
+    "h200": Gpu("NVIDIA H200", "h200", (9, 0), True, 132, 1.98, 150_109_106_176, 4_800_000_000_000, 50 << 20,
                 228 << 10, 227 << 10),
-    "b200": Gpu("NVIDIA B200", "b200", (10, 0), True, 148, 1.965, 180 << 30, 7_700_000_000_000, 126 << 20, 228 << 10,
+    "b200": Gpu("NVIDIA B200", "b200", (10, 0), True, 148, 1.965, 191_514_411_008, 7_700_000_000_000, 126 << 20, 228 << 10,
                 227 << 10),
 }
 
