@@ -10,7 +10,7 @@
 #include "ir/handle.h"
 #include "ir/times.h"
 #include "remat/legality/keep_reason.h"
-#include "remat/legality/lower_bound.h"
+#include "remat/bound/lower_bound.h"
 #include "remat/legality/safe_reads.h"
 #include "api/call.h"
 #include "api/measure.h"
@@ -189,8 +189,8 @@ static bool covers_loops(const rh_memory *memory) {
 }
 
 /* What a limit counts beside the peak, or does not count of it, is the same before and after, but
- * for constants that begin the states of loops: where loops may be rewritten, these may go. How much
- * more XLA may assign depends on the packing, which the bound knows nothing of. */
+ * for constants that begin the states of loops: where loops may be rewritten, these may go. How
+ * much more XLA may assign depends on the packing, which the bound knows nothing of. */
 int64_t rh_counted_bound_bytes(const rh_memory *memory, rh_limit_counts counts) {
   int64_t counted_bytes = memory_counted_bytes(memory, counts) - memory_temp_more_bytes(memory);
   int64_t beside = counted_bytes - memory->peak_bytes;

@@ -3,7 +3,7 @@
 #include "remat/rewrite/dce.h"
 #include "api/call.h"
 #include "api/module.h"
-#include "api/schedule_search.h"
+#include "schedule/search/search.h"
 #include "api/arguments.h"
 #include "api/sized.h"
 #include "remat/rewrite/flatten.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advise_job.h"
+#include "advise/job.h"
 #include "command.h"
 #include "copies_warning.h"
 #include "device.h"

@@ -1,4 +1,4 @@
-#include "calibrate_job.h"
+#include "calibrate/job.h"
 #include "command.h"
 #include "device.h"
 #include "memory.h"

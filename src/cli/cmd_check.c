@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_job.h"
+#include "check/job.h"
 #include "command.h"
 #include "load.h"
 #include "messages.h"

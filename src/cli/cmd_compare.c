@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "compare.h"
-#include "compare_files.h"
-#include "compare_merge.h"
-#include "compare_progress.h"
-#include "compare_results.h"
+#include "compare/job.h"
+#include "compare/files.h"
+#include "compare/merge.h"
+#include "compare/progress.h"
+#include "compare/results.h"
 #include "device.h"
 #include "interrupt.h"
 #include "messages.h"

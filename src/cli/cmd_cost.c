@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "cost_job.h"
+#include "cost/job.h"
 #include "device.h"
 #include "times_file.h"
 

@@ -10,9 +10,9 @@
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
-#include "remat_csv.h"
-#include "remat_run.h"
-#include "remat_watch.h"
+#include "remat/figures.h"
+#include "remat/run.h"
+#include "remat/watch.h"
 
 /* ---- the live set at the peak ---- */
 

@@ -4,7 +4,7 @@
 #include "command.h"
 #include "path.h"
 #include "pictures.h"
-#include "report_job.h"
+#include "report/job.h"
 
 static rh_status check_outputs(const Options *options) {
   const char *what = NULL, *others[] = {options->json, options->csv};

@@ -33,7 +33,7 @@ typedef struct Options {
   const char **files;
   size_t num_files;
   /* The options of the library. `limit_bytes`, `limit_counts`, `collection` and `profile` follow
-   * from other options, and --compat changes some of them (remat_run.c). The texts of KIND_LINES
+   * from other options, and --compat changes some of them (remat/run.c). The texts of KIND_LINES
    * are owned. */
   rh_remat_options remat;
   rh_schedule_options schedule;

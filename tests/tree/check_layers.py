@@ -8,9 +8,10 @@ import sys
 
 FLOW, MEMORY, PACK, COST, LOOP, RANGE, LINT = (
     f"analysis/{room}" for room in ("flow", "memory", "pack", "cost", "loop", "range", "lint"))
-REWRITE, LEGALITY, JOB, SEARCH, EXACT, ALGORITHMS, SCAN, PLAN, PROTECT, VERIFY, ENGINE = (
+REWRITE, LEGALITY, JOB, SEARCH, EXACT, BOUND, ALGORITHMS, SCAN, PLAN, PROTECT, VERIFY, ENGINE = (
     f"remat/{room}"
-    for room in ("rewrite", "legality", "job", "search", "exact", "algorithms", "scan", "plan", "protect", "verify", "engine"))
+    for room in ("rewrite", "legality", "job", "search", "exact", "bound", "algorithms", "scan", "plan", "protect", "verify",
+                 "engine"))
 
 ROOMS = {
     "ir": [],
@@ -28,7 +29,9 @@ ROOMS = {
     LEGALITY: ["ir", FLOW, MEMORY, COST, LOOP, "schedule", REWRITE],
     JOB: ["ir", FLOW, MEMORY, COST, RANGE, REWRITE, LEGALITY],
     SEARCH: ["ir", "ir/infer", FLOW, MEMORY, COST, "schedule", REWRITE, LEGALITY, JOB],
+    "schedule/search": ["ir", MEMORY, "schedule", LEGALITY, JOB, SEARCH],
     EXACT: ["ir", FLOW, MEMORY, COST, REWRITE, LEGALITY, JOB, SEARCH],
+    BOUND: ["ir", FLOW, MEMORY, LEGALITY, JOB, SEARCH],
     ALGORITHMS: ["ir", "ir/infer", FLOW, MEMORY, COST, REWRITE, LEGALITY, JOB, SEARCH, EXACT],
     SCAN: ["ir", FLOW, COST, LOOP, REWRITE, LEGALITY, JOB],
     PLAN: ["ir", "ir/infer", MEMORY, RANGE, "schedule", REWRITE, JOB, SCAN],
@@ -36,8 +39,8 @@ ROOMS = {
     # Independent of what it judges: no legality, no rewriting.
     VERIFY: ["ir", FLOW, RANGE],
     # What is judged is the text: it prints what it made, and reads it again.
-    ENGINE: ["ir", "text", FLOW, MEMORY, COST, "schedule", REWRITE, LEGALITY, JOB, SEARCH, EXACT, SCAN, PLAN, PROTECT,
-             VERIFY],
+    ENGINE: ["ir", "text", FLOW, MEMORY, COST, "schedule", REWRITE, LEGALITY, JOB, SEARCH, EXACT, BOUND, SCAN, PLAN,
+             PROTECT, VERIFY],
     "emit": ["ir"],
     "emit/report": ["ir", FLOW, MEMORY, "emit"],
     "emit/memlog": ["ir", FLOW, MEMORY, "emit"],

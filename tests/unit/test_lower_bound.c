@@ -1,4 +1,4 @@
-#include "remat/legality/lower_bound.h"
+#include "remat/bound/lower_bound.h"
 
 #include "remat/job/algorithm.h"
 #include "support.h"

@@ -6,7 +6,7 @@
 #include "ir/hash.h"
 #include "ir/placing.h"
 #include "remat/exact/optimal.h"
-#include "remat/search/bound.h"
+#include "remat/bound/line_bound.h"
 
 /* Of modules with more instructions, bounds are found from this effort on. */
 enum { MAX_INSTS = 200000, EFFORT_FOR_MORE = 5 };

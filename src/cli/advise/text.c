@@ -1,0 +1,78 @@
+/* Prints advice for people. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/job.h"
+#include "memory.h"
+
+static void print_bytes(int64_t bytes, FILE *out) {
+  char text[RH_FORMAT_CHARS];
+  rh_format_bytes(bytes, text);
+  fputs(text, out);
+}
+
+static void print_head(const AdviseJob *job, FILE *out) {
+  const rh_advice *advice = job->advice;
+  fprintf(out, "%s: %.*s takes ", job->loaded.input.path, (int)advice->module.length,
+          advice->module.data);
+  print_bytes(advice->counted_bytes, out);
+  if (advice->limit_bytes != INT64_MAX) {
+    fputs(", and the limit is ", out);
+    print_bytes(advice->limit_bytes, out);
+  }
+  fputs("\n\n", out);
+}
+
+/* Writes each line of a text after `indent` columns. */
+static void print_lines(rh_text text, int indent, FILE *out) {
+  const char *at = text.data, *end = text.data + text.length;
+  while (at < end) {
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    const char *stop = newline ? newline : end;
+    fprintf(out, "%*s%.*s\n", indent, "", (int)(stop - at), at);
+    at = stop + 1;
+  }
+}
+
+static void print_figures(const rh_remedy *remedy, int indent, FILE *out) {
+  fprintf(out, "%*s", indent, "");
+  print_bytes(remedy->counted_bytes, out);
+  fputs(" (-", out);
+  print_bytes(remedy->saved_bytes, out);
+  fprintf(out, "), %+.1f %% of modelled time, confidence %s\n",
+          shown_percent(remedy->added_fraction, 1), remedy->confidence);
+  char *source = source_text(remedy->peak_source_file, remedy->peak_source_line);
+  if (source) fprintf(out, "%*sthe peak is then at %s\n", indent, "", source);
+  free(source);
+}
+
+static void print_remedy(const rh_remedy *remedy, size_t number, FILE *out) {
+  enum { INDENT = 4 };
+  fprintf(out, "%s%2zu. %.*s\n", number > 1 ? "\n" : "", number, (int)remedy->title.length,
+          remedy->title.data);
+  print_lines(remedy->code, INDENT + 2, out);
+  print_figures(remedy, INDENT, out);
+  print_lines(remedy->explanation, INDENT, out);
+}
+
+void advise_print(const AdviseJob *job, const Terminal *terminal) {
+  FILE *out = terminal->out;
+  const rh_advice *advice = job->advice;
+  size_t top = job->options->top > 0 ? (size_t)job->options->top : 0;
+  print_head(job, out);
+  print_lines(advice->summary, 0, out);
+  if (advice->num_plan) {
+    terminal_heading(terminal, "the plan, each change after those before it");
+    for (size_t i = 0; i < advice->num_plan; i++)
+      print_remedy(advice->plan[i], i + 1, out);
+  }
+  if (advice->num_remedies <= 1 && advice->num_plan) return;
+  if (advice->num_remedies == 0) return;
+  terminal_heading(terminal, "each change alone, on the module as it is");
+  for (size_t i = 0; i < advice->num_remedies && i < top; i++)
+    print_remedy(advice->remedies[i], i + 1, out);
+  if (advice->num_remedies > top)
+    fprintf(out, "\n(%zu more; --top shows them)\n", advice->num_remedies - top);
+}
