@@ -37,11 +37,9 @@ rh_status find_model(const rh_module *module, const char *name, const MemoryMode
 
 static Legality legality_of(const rh_module *module, const rh_remat_options *options, Arena *arena,
                             Arena *scratch) {
-  Legality legality = {.module = module->module,
-                       .effects = side_effects_build(module->module, arena, scratch),
-                       .placed = placed_build(module->module, arena, scratch),
-                       .allow_collectives = options && options->remat_collectives,
-                       .small_node_bytes = options ? options->small_node_bytes : 0};
+  Legality legality = legality_new(module->module, arena, scratch);
+  legality.allow_collectives = options && options->remat_collectives;
+  legality.small_node_bytes = options ? options->small_node_bytes : 0;
   const RematAlgorithm *algorithm = options ? remat_algorithm_find(options->algorithm) : NULL;
   if (!algorithm) {
     legality.small_node_bytes = 0; /* a plan, whose author decides */
@@ -118,13 +116,8 @@ static unsigned within_of(const Module *module, const LowerBound *bound) {
 /* What a module without what hides its loops can be made of is the module's bound. */
 static LowerBound bound_of(const rh_module *module, const Module *opened, LowerBoundRules rules,
                            Arena *arena, Arena *scratch) {
-  Legality legality = legality_of(module, NULL, arena, scratch);
-  if (opened != module->module) {
-    legality = (Legality){.module = opened,
-                          .effects = side_effects_build(opened, arena, scratch),
-                          .is_kept = arena_zarray(arena, bool, opened->insts.len),
-                          .num_kept = opened->insts.len};
-  }
+  Legality legality = opened == module->module ? legality_of(module, NULL, arena, scratch)
+                                               : legality_new(opened, arena, scratch);
   return lower_bound(opened, &legality, &rules, scratch);
 }
 

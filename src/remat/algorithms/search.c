@@ -12,6 +12,7 @@
  * is missing, and the search goes on from there: once for the whole, once for a half. The best of
  * these and of the search alone is taken. */
 #include "remat/job/algorithm.h"
+#include "remat/job/drive.h"
 #include "remat/search/driver.h"
 
 /* Searches from the module as it is now. */
@@ -24,6 +25,8 @@ static void search_module(SearchJob *search) {
 }
 
 /* ---- other forms ---- */
+
+enum { NUM_SHARES = 2 };
 
 /* What a search has come to, with some values in other forms or none. */
 typedef struct Outcome {
@@ -85,34 +88,64 @@ static void search_with_priced_forms(SearchJob *search, uint64_t num_steps) {
   arena_free(arena);
 }
 
+/* Searches with forms of two kinds, and without. */
+typedef struct Forms {
+  SearchJob *search;
+  RematState before;
+  Score given;            /* of the module as it was given */
+  uint64_t half_of_steps; /* that there were */
+  Outcome best;
+} Forms;
+
+/* Lets XLA's pass choose forms that free all of what is missing, then a half of it, and goes on
+ * from there. */
+static bool try_chosen_forms(void *of, uint32_t number) {
+  static const double shares[NUM_SHARES] = {1, 0.5}; /* of what is missing */
+  Forms *forms = of;
+  SearchJob *search = forms->search;
+  RematJob *job = search->job;
+  if (patience_is_over(job->patience)) return false;
+  remat_state_load(job, &forms->before);
+  double missing = (double)(forms->given.bytes - job->peak_limit_bytes) * shares[number];
+  if (missing <= 0 || !change_forms(search, forms->given.bytes - (int64_t)missing)) return false;
+  search_with_part(search, NUM_SHARES - number);
+  Outcome outcome = outcome_of(search);
+  outcome.num_steps += search->num_changed;
+  keep_outcome(&forms->best, outcome);
+  return true;
+}
+
+static bool try_priced_forms(void *of, uint32_t number) {
+  Forms *forms = of;
+  RematJob *job = forms->search->job;
+  Score best = forms->best.score;
+  (void)number;
+  bool has_lost_time = !best.is_met || best.seconds > forms->given.seconds;
+  if (!has_lost_time || patience_is_stopped(job->patience)) return false;
+  remat_state_load(job, &forms->before);
+  search_with_priced_forms(forms->search, forms->half_of_steps);
+  keep_outcome(&forms->best, outcome_of(forms->search));
+  return true;
+}
+
+static const Move moves[] = {
+    {.name = "chosen forms", .most = NUM_SHARES, .try_next = try_chosen_forms},
+    {.name = "priced forms", .most = 1, .try_next = try_priced_forms},
+};
+
 static void search_with_forms(SearchJob *search) {
-  static const double shares[] = {1, 0.5}; /* of what is missing, that other forms are to free */
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
-  RematState before = remat_state_save(job, arena);
-  int64_t before_bytes = remat_state_peak(job, search->scratch);
-  double before_seconds = remat_state_seconds(job, search->scratch);
-  uint64_t half_of_steps = patience_steps_left(job->patience) / 2;
+  Forms forms = {.search = search,
+                 .before = remat_state_save(job, arena),
+                 .given = remat_state_score(job, search->scratch),
+                 .half_of_steps = patience_steps_left(job->patience) / 2};
   search_with_part(search, 2);
-  Outcome best = outcome_of(search);
-  for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-    if (patience_is_over(job->patience)) break;
-    remat_state_load(job, &before);
-    double missing = (double)(before_bytes - job->peak_limit_bytes) * shares[i];
-    if (missing <= 0 || !change_forms(search, before_bytes - (int64_t)missing)) break;
-    search_with_part(search, i == 0 ? 2 : 1);
-    Outcome outcome = outcome_of(search);
-    outcome.num_steps += search->num_changed;
-    keep_outcome(&best, outcome);
-  }
-  bool has_lost_time = !best.score.is_met || best.score.seconds > before_seconds;
-  if (has_lost_time && !patience_is_stopped(job->patience)) {
-    remat_state_load(job, &before);
-    search_with_priced_forms(search, half_of_steps);
-    keep_outcome(&best, outcome_of(search));
-  }
-  search_job_restore(search, &best.state, best.num_steps);
-  arena_free(best.arena);
+  forms.best = outcome_of(search);
+  Drive with_forms = {.of = &forms, .best = &forms.best.score};
+  drive(&with_forms, moves, sizeof moves / sizeof *moves);
+  search_job_restore(search, &forms.best.state, forms.best.num_steps);
+  arena_free(forms.best.arena);
   arena_free(arena);
 }
 

@@ -46,16 +46,13 @@ static int64_t small_node_bytes(const Attempt *attempt, const rh_remat_options *
 static Legality legality_of(const Attempt *attempt, const Problem *problem, const Plan *plan,
                             const Findings *findings) {
   const rh_remat_options *options = problem->options;
-  Module *module = attempt->rewrite.module;
-  bool allows_collectives = plan && plan->allow_collectives;
-  return (Legality){.module = module,
-                    .effects = side_effects_build(module, attempt->arena, problem->scratch),
-                    .placed = placed_build(module, attempt->arena, problem->scratch),
-                    .allow_collectives = options->remat_collectives || allows_collectives,
-                    .small_node_bytes = plan ? 0 : small_node_bytes(attempt, options),
-                    .is_kept = findings->is_kept,
-                    .num_kept = problem->input->module->insts.len,
-                    .steering = problem->steering};
+  Legality legality = legality_new(attempt->rewrite.module, attempt->arena, problem->scratch);
+  legality.allow_collectives = options->remat_collectives || (plan && plan->allow_collectives);
+  legality.small_node_bytes = plan ? 0 : small_node_bytes(attempt, options);
+  legality.is_kept = findings->is_kept;
+  legality.num_kept = problem->input->module->insts.len;
+  legality.steering = problem->steering;
+  return legality;
 }
 
 /* Instructions of callees' clones are kept, and steered, as their originals are. */

@@ -46,59 +46,48 @@ static rh_status try_once(Attempt *attempt, const Problem *problem, Findings *fi
 }
 
 /* The state of the engine between attempts. */
-typedef struct Search {
+typedef struct Run {
   const Problem *problem;
   Findings *findings;
   Attempt best;  /* without a result as long as there is none */
   bool is_whole; /* not only a part that begins from a variant, whose best need not be the best */
   bool by_time;  /* of several that meet the budget, the fastest is the best */
-} Search;
+} Run;
 
-static bool is_met(const Search *search) {
-  return search->best.result && search->best.score.is_met;
-}
-
-/* Tells the caller about the best attempt. */
-static void report(Search *search) {
-  const Problem *problem = search->problem;
-  if (!search->is_whole || !patience_is_watched(problem->patience)) return;
-  Score best = judge_score(&search->best, problem);
-  patience_report(problem->patience, best.bytes, best.is_met,
-                  best.seconds - variant_seconds(problem, problem->original));
+static bool is_met(const Run *run) {
+  return run->best.result && run->best.score.is_met;
 }
 
 /* Whether an attempt is better than the best one. */
-static bool is_better(Search *search, Attempt *tried) {
-  if (!tried->result || !search->best.result) return tried->result;
-  return score_is_better(judge_score(tried, search->problem),
-                         judge_score(&search->best, search->problem));
+static bool is_better(Run *run, Attempt *tried) {
+  if (!tried->result || !run->best.result) return tried->result;
+  return score_is_better(judge_score(tried, run->problem), judge_score(&run->best, run->problem));
 }
 
 /* Keeps the better of an attempt and the best one, or the earlier one if both are equal, and frees
  * the other. */
-static void keep_better(Search *search, Attempt *tried) {
-  Attempt *best = &search->best;
-  if (!is_better(search, tried)) {
+static void keep_better(Run *run, Attempt *tried) {
+  Attempt *best = &run->best;
+  if (!is_better(run, tried)) {
     attempt_free(tried);
     return;
   }
   attempt_free(best);
   *best = *tried;
   if (!best->plan) attempt_free_work(best);
-  report(search);
+  if (run->is_whole) judge_report(best, run->problem);
 }
 
 /* Makes attempts with one guide. An algorithm that reached its guide's limit can still exceed the
  * budget: the text determines where compact get-tuple-elements are placed, and the guide's model
  * may count less than the model that judges. The next attempt gets a limit that is lower by the
  * excess. */
-static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
-                           const MemoryModel *model) {
-  const Problem *problem = search->problem;
+static rh_status try_guide(Run *run, const RematAlgorithm *algorithm, const MemoryModel *model) {
+  const Problem *problem = run->problem;
   Guide guide = guide_by(problem, model);
   for (int i = 0; i < problem->parameters.engine_attempts; i++) {
     Attempt attempt = attempt_new(problem, algorithm, &guide);
-    rh_status status = try_once(&attempt, problem, search->findings);
+    rh_status status = try_once(&attempt, problem, run->findings);
     bool may_go_on = status == RH_OK && attempt.result && !attempt.score.is_met && !problem->plan &&
                      !patience_is_stopped(problem->patience) &&
                      attempt_has_reached_goal(&attempt, problem);
@@ -107,8 +96,8 @@ static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
       attempt_free(&attempt);
       return status;
     }
-    keep_better(search, &attempt);
-    if (!may_go_on || is_met(search) || guide.peak_limit_bytes == 0) break;
+    keep_better(run, &attempt);
+    if (!may_go_on || is_met(run) || guide.peak_limit_bytes == 0) break;
     guide.peak_limit_bytes -=
         overshoot_bytes < guide.peak_limit_bytes ? overshoot_bytes : guide.peak_limit_bytes;
   }
@@ -118,21 +107,21 @@ static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
 /* Tries the judging model as the guide first. If that model packs buffers, packing and sharing can
  * hide from an algorithm what a recomputation saves; simpler models then give better results. There
  * is no attempt once the run is stopped, unless that is all there is to do. */
-static rh_status try_guides(Search *search, const RematAlgorithm *algorithm) {
+static rh_status try_guides(Run *run, const RematAlgorithm *algorithm) {
   static const char *const simpler_models[] = {"liveness-once", "xla-remat"};
-  const RematRequest *request = search->problem->request;
-  Patience *patience = search->problem->patience;
-  bool is_decided = search->problem->plan || algorithm->traits & RH_TRAIT_IDLE;
+  const RematRequest *request = run->problem->request;
+  Patience *patience = run->problem->patience;
+  bool is_decided = run->problem->plan || algorithm->traits & RH_TRAIT_IDLE;
   if (!is_decided && patience_is_stopped(patience)) return RH_OK;
-  rh_status status = try_guide(search, algorithm, request->memory_model);
+  rh_status status = try_guide(run, algorithm, request->memory_model);
   bool has_others = request->memory_model->traits & RH_TRAIT_PACKS && !is_decided;
   /* It packs by itself, and takes long. */
   if (algorithm->traits & RH_TRAIT_NEEDS_SOLVER) has_others = false;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
-    if (status != RH_OK || is_met(search) || patience_is_stopped(patience)) break;
-    patience_renew_shortly(patience, search->problem->input->module->insts.len,
-                           &search->problem->parameters);
-    status = try_guide(search, algorithm, memory_model_find(simpler_models[i]));
+    if (status != RH_OK || is_met(run) || patience_is_stopped(patience)) break;
+    patience_renew_shortly(patience, run->problem->input->module->insts.len,
+                           &run->problem->parameters);
+    status = try_guide(run, algorithm, memory_model_find(simpler_models[i]));
   }
   return status;
 }
@@ -148,27 +137,25 @@ static const struct {
                  {"search", true}};
 
 /* Runs the algorithm that is asked for, or all that `auto` chooses from. */
-static rh_status try_algorithms(Search *search, const RematAlgorithm *asked) {
-  if (!(asked->traits & RH_TRAIT_CHOOSES) || search->problem->plan)
-    return try_guides(search, asked);
+static rh_status try_algorithms(Run *run, const RematAlgorithm *asked) {
+  if (!(asked->traits & RH_TRAIT_CHOOSES) || run->problem->plan) return try_guides(run, asked);
   rh_status status = RH_OK;
   for (size_t i = 0; i < sizeof automatic / sizeof *automatic && status == RH_OK; i++) {
-    if (!automatic[i].has_modes && !(search->problem->options->modes & RH_REMAT_RECOMPUTE))
-      continue;
-    Search one = {.problem = search->problem, .findings = search->findings};
+    if (!automatic[i].has_modes && !(run->problem->options->modes & RH_REMAT_RECOMPUTE)) continue;
+    Run one = {.problem = run->problem, .findings = run->findings};
     status = try_guides(&one, remat_algorithm_find(automatic[i].name));
-    keep_better(search, &one.best);
+    keep_better(run, &one.best);
   }
   return status;
 }
 
 /* Takes the input unchanged if no attempt is better: a greedy choice can make the module worse. */
-static rh_status try_nothing(Search *search) {
-  const Problem *problem = search->problem;
-  bool is_worse = problem_is_limited(problem) && search->best.result &&
-                  search->best.score.bytes > problem_counted_bytes(problem, &problem->before);
-  if (problem->plan || (search->best.result && !is_worse)) return RH_OK;
-  return try_guide(search, remat_algorithm_find("none"), problem->request->memory_model);
+static rh_status try_nothing(Run *run) {
+  const Problem *problem = run->problem;
+  bool is_worse = problem_is_limited(problem) && run->best.result &&
+                  run->best.score.bytes > problem_counted_bytes(problem, &problem->before);
+  if (problem->plan || (run->best.result && !is_worse)) return RH_OK;
+  return try_guide(run, remat_algorithm_find("none"), problem->request->memory_model);
 }
 
 /* ---- variants ---- */
@@ -176,44 +163,44 @@ static rh_status try_nothing(Search *search) {
 /* Runs an algorithm on a variant: a RunFn. */
 static rh_status run_on_variant(const Problem *problem, Findings *findings,
                                 const RematAlgorithm *algorithm, Attempt *best) {
-  Search search = {.problem = problem, .findings = findings};
-  search.by_time = algorithm->traits & RH_TRAIT_CHOOSES;
-  rh_status status = try_algorithms(&search, algorithm);
-  *best = search.best;
+  Run run = {.problem = problem, .findings = findings};
+  run.by_time = algorithm->traits & RH_TRAIT_CHOOSES;
+  rh_status status = try_algorithms(&run, algorithm);
+  *best = run.best;
   return status;
 }
 
 /* Whether the best attempt runs whole loops again. */
-static bool repeats_loops(const Search *search) {
-  const rh_module *result = search->best.result;
+static bool repeats_loops(const Run *run) {
+  const rh_module *result = run->best.result;
   return result && module_count(result->module, OPCODE_WHILE) >
-                       module_count(search->problem->input->module, OPCODE_WHILE);
+                       module_count(run->problem->input->module, OPCODE_WHILE);
 }
 
 /* Begins again from variants of the input in which loops recompute what others would have stored
  * for them. A variant is taken only if it is proven equivalent: what the verifier cannot follow
  * must not be lost on the way to a result. */
-static rh_status try_variants(Search *search, ScanAttempt *scanned) {
-  const Problem *problem = search->problem;
+static rh_status try_variants(Run *run, ScanAttempt *scanned) {
+  const Problem *problem = run->problem;
   bool is_wanted = problem->plan ? problem->plan->scans.list.len > 0
                                  : problem->request->algorithm->traits & RH_TRAIT_SCANS;
   if (!is_wanted) return RH_OK;
   /* To store less of what a loop stacks can be faster. */
-  search->by_time |= is_met(search) && !problem->plan && repeats_loops(search);
-  if (is_met(search) && !search->by_time) return RH_OK;
+  run->by_time |= is_met(run) && !problem->plan && repeats_loops(run);
+  if (is_met(run) && !run->by_time) return RH_OK;
   if (!problem->plan && patience_is_stopped(problem->patience)) return RH_OK;
   double start = seconds_now();
   rh_status status = problem->plan ? scans_apply(problem, run_on_variant, scanned)
                                    : scans_try(problem, run_on_variant, scanned);
-  search->findings->was_cut |= scanned->findings.was_cut;
-  search->findings->remat_seconds += seconds_now() - start;
+  run->findings->was_cut |= scanned->findings.was_cut;
+  run->findings->remat_seconds += seconds_now() - start;
   Attempt *found = &scanned->attempt;
-  bool is_taken = found->result && (problem->plan || is_better(search, found));
+  bool is_taken = found->result && (problem->plan || is_better(run, found));
   if (status != RH_OK || !is_taken) return status;
-  attempt_free(&search->best);
-  search->best = *found;
+  attempt_free(&run->best);
+  run->best = *found;
   *found = (Attempt){0};
-  search->problem = &scanned->problem;
+  run->problem = &scanned->problem;
   return RH_OK;
 }
 
@@ -228,36 +215,36 @@ static void keep_steps(const Problem *problem, rh_module *result) {
 }
 
 /* Completes the plan that is kept, and verifies the result. */
-static rh_status finish(Search *search) {
-  const Problem *problem = search->problem;
-  Attempt *best = &search->best;
+static rh_status finish(Run *run) {
+  const Problem *problem = run->problem;
+  Attempt *best = &run->best;
   double start = seconds_now();
   if (best->plan) kept_plan_finish(best->plan, problem, best);
   double end = seconds_now();
   rh_status status = judge_verify(best, problem);
-  search->findings->remat_seconds += end - start;
-  search->findings->verify_seconds += seconds_now() - end;
+  run->findings->remat_seconds += end - start;
+  run->findings->verify_seconds += seconds_now() - end;
   if (status == RH_OK && best->plan) kept_plan_hand_over(best->plan, best->result);
   return status;
 }
 
 /* The name of what gave the result. Loops that recompute what others would have stored are the
  * work of `scan`, unless another algorithm went on from there. */
-static const char *name_of(const Search *search) {
-  const RematAlgorithm *algorithm = search->best.algorithm;
-  if (search->problem->plan) return NULL;
-  return search->problem->steps && algorithm->run == remat_none ? "scan" : algorithm->name;
+static const char *name_of(const Run *run) {
+  const RematAlgorithm *algorithm = run->best.algorithm;
+  if (run->problem->plan) return NULL;
+  return run->problem->steps && algorithm->run == remat_none ? "scan" : algorithm->name;
 }
 
-static rh_remat_result describe(const Search *search) {
-  const Attempt *best = &search->best;
+static rh_remat_result describe(const Run *run) {
+  const Attempt *best = &run->best;
   return (rh_remat_result){.is_met = best->score.is_met,
                            .counted_bytes = best->score.bytes,
                            .xla_reported_after_bytes = best->stats.xla_reported_after_bytes,
-                           .protect = search->problem->protect,
-                           .remat_seconds = search->findings->remat_seconds,
-                           .verify_seconds = search->findings->verify_seconds,
-                           .algorithm = name_of(search),
+                           .protect = run->problem->protect,
+                           .remat_seconds = run->findings->remat_seconds,
+                           .verify_seconds = run->findings->verify_seconds,
+                           .algorithm = name_of(run),
                            .num_moved = best->num_moved,
                            .num_moves_lost = best->num_moves_lost,
                            .num_compressed = best->num_compressed,
@@ -271,28 +258,28 @@ static rh_remat_result describe(const Search *search) {
 }
 
 /* Whether the result is not worth what it costs. */
-static bool is_hardly_worth(Search *search) {
-  const Problem *problem = search->problem;
-  if (!problem_is_limited(problem) || search->best.score.is_met) return false;
+static bool is_hardly_worth(Run *run) {
+  const Problem *problem = run->problem;
+  if (!problem_is_limited(problem) || run->best.score.is_met) return false;
   HardlyFigures figures = {
       .before_bytes = problem_counted_bytes(problem, &problem->before),
-      .after_bytes = search->best.score.bytes,
+      .after_bytes = run->best.score.bytes,
       .limit_bytes = problem->options->limit_bytes,
       .before_seconds = variant_seconds(problem, problem->original),
-      .after_seconds = judge_score(&search->best, problem).seconds,
+      .after_seconds = judge_score(&run->best, problem).seconds,
   };
   return hardly_helps(&figures);
 }
 
 /* What the result takes where XLA chooses the order. */
-static void reschedule(const Search *search, rh_remat_result *info) {
-  const Problem *problem = search->problem;
+static void reschedule(const Run *run, rh_remat_result *info) {
+  const Problem *problem = run->problem;
   bool is_open = problem->options->emit == RH_EMIT_UNSCHEDULED;
   bool is_new = problem_is_limited(problem) || problem->plan || info->num_moved;
   if (is_new && is_fused_later(problem->original->module))
-    count_compiled_again(problem, search->best.result, info);
+    count_compiled_again(problem, run->best.result, info);
   if (!is_open || !is_new) return;
-  const Module *module = search->best.result->module;
+  const Module *module = run->best.result->module;
   info->default_counted_bytes = rescheduled_bytes(problem, module, "default");
   info->bfs_counted_bytes = rescheduled_bytes(problem, module, "bfs");
 }
@@ -315,36 +302,36 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   Findings findings;
   Patience patience;
   ScanAttempt scanned = {0};
-  Search search = {.problem = &problem, .findings = &findings, .is_whole = true};
-  search.by_time = !request->plan && request->algorithm->traits & RH_TRAIT_CHOOSES;
+  Run run = {.problem = &problem, .findings = &findings, .is_whole = true};
+  run.by_time = !request->plan && request->algorithm->traits & RH_TRAIT_CHOOSES;
   *result = NULL;
   patience_begin(&patience, request->options, seconds_now());
   rh_status status = problem_prepare(&problem, &findings, request, &patience, diags);
   bool begins_from_variant = request->plan && request->plan->scans.list.len > 0;
-  if (status == RH_OK && !begins_from_variant) status = try_algorithms(&search, request->algorithm);
-  if (status == RH_OK) status = try_variants(&search, &scanned);
-  if (status == RH_OK) status = try_nothing(&search);
-  if (status == RH_OK) status = finish(&search);
+  if (status == RH_OK && !begins_from_variant) status = try_algorithms(&run, request->algorithm);
+  if (status == RH_OK) status = try_variants(&run, &scanned);
+  if (status == RH_OK) status = try_nothing(&run);
+  if (status == RH_OK) status = finish(&run);
   if (findings.was_cut) {
     diag_warn(diags, DIAG_ABOUT(RH_CODE_ENDED_EARLY, NO_OFFSET),
               "%s recomputes so much that it was ended early", request->options->algorithm);
   }
   if (status == RH_OK) {
-    *info = describe(&search);
-    reschedule(&search, info);
+    *info = describe(&run);
+    reschedule(&run, info);
     ties_count(&problem, info);
     info->is_out_of_steps = patience_is_spent(&patience);
-    time_bound_find(search.problem, &findings, search.best.result, info);
+    time_bound_find(run.problem, &findings, run.best.result, info);
     warn_of_solver(&findings.solver_end, diags);
-    info->hardly_helps = is_hardly_worth(&search);
+    info->hardly_helps = is_hardly_worth(&run);
     /* To find the bound can be cut short, too. */
     info->is_interrupted = patience_was_interrupted(&patience);
     info->is_timed_out = patience_was_timed_out(&patience);
-    *result = search.best.result;
-    search.best.result = NULL;
-    keep_steps(search.problem, *result);
+    *result = run.best.result;
+    run.best.result = NULL;
+    keep_steps(run.problem, *result);
   }
-  attempt_free(&search.best);
+  attempt_free(&run.best);
   scan_attempt_free(&scanned);
   problem_free(&problem);
   return status;

@@ -64,6 +64,13 @@ Score judge_score(Attempt *attempt, const Problem *problem) {
   return attempt->score;
 }
 
+void judge_report(Attempt *best, const Problem *problem) {
+  if (!patience_is_watched(problem->patience)) return;
+  Score score = judge_score(best, problem);
+  patience_report(problem->patience, score.bytes, score.is_met,
+                  score.seconds - variant_seconds(problem, problem->original));
+}
+
 /* ---- verification ---- */
 
 static const Module *module_that_was_parsed(const Module *module) {

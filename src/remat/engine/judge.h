@@ -13,6 +13,9 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
 /* What the result comes to, time included, which is measured once. */
 Score judge_score(Attempt *attempt, const Problem *problem);
 
+/* Tells the caller what the best attempt so far comes to. */
+void judge_report(Attempt *best, const Problem *problem);
+
 /* Proves that the result computes what the input computes and rounds as it does, and that it reads
  * no overwritten memory that the input does not read. Sets `rounds_alike`. Returns the same errors
  * as judge_attempt. */

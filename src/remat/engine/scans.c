@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "remat/engine/judge.h"
-#include "remat/job/score.h"
+#include "remat/job/drive.h"
 #include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
 #include "text/reparse.h"
@@ -13,7 +13,9 @@ enum {
   MAX_FINISHED = 3, /* variants on which an algorithm runs, as loops alone do not do */
   OTHERS_PART = 4,  /* of the steps of a whole run, as a divisor, for all but the first of these */
   MAX_ALIKE = 2,    /* of these, with the same loops cut */
-  FAR = 2,          /* times the budget, of a variant that needs too much for parts of it to do */
+  NUM_SEGMENT_LENGTHS = 3,
+  MOST_SEGMENT_PRICES = 8, /* at which loops in segments are tried */
+  FAR = 2, /* times the budget, of a variant that needs too much for parts of it to do */
 };
 
 void scan_attempt_free(ScanAttempt *tried) {
@@ -41,7 +43,10 @@ typedef struct Scans {
   ScanPrices prices;
   ScanAttempt *best;
   uint32_t num_unproven;
-  uint32_t num_cut; /* loops that the last variant cut into segments */
+  uint32_t num_cut;     /* loops that the last variant cut into segments */
+  uint32_t least_price; /* with which a variant meets the budget, by number */
+  rh_status status;
+  const RematAlgorithm *finisher; /* see finisher_of() */
   VEC(Unfinished) unfinished;
   Arena *arena;
 } Scans;
@@ -101,15 +106,6 @@ static bool is_proven(Scans *scans, const ScanAttempt *tried) {
   return is_proven;
 }
 
-static void report(const Scans *scans) {
-  const Problem *problem = scans->problem;
-  ScanAttempt *best = scans->best;
-  if (!patience_is_watched(problem->patience)) return;
-  Score score = judge_score(&best->attempt, &best->problem);
-  double added_seconds = score.seconds - variant_seconds(problem, problem->original);
-  patience_report(problem->patience, score.bytes, score.is_met, added_seconds);
-}
-
 static uint32_t num_cut_in(const ScanSteps *steps) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < steps->list.len; i++)
@@ -126,47 +122,53 @@ static double promise_of(const Scans *scans, ScanAttempt *tried) {
   return score_promise(score, limit_bytes);
 }
 
-/* An attempt refers to the problem that is beside it, so they move as a whole or not at all: both
- * are on the heap of the arena. Once the run is stopped, nothing meets the budget any more, which
- * soon ends whoever tries. */
-static rh_status try_with_part(Scans *scans, const VariantGoal *goal,
-                               const RematAlgorithm *algorithm, uint32_t divisor, bool *is_met) {
-  ScanAttempt tried;
-  *is_met = false;
-  if (patience_is_stopped(scans->problem->patience)) return RH_OK;
-  rh_status status = try_goal(scans->problem, scans->run, goal, algorithm, divisor, &tried);
-  scans->num_cut = num_cut_in(&tried.variant.steps);
-  bool is_chosen = status == RH_OK && is_better(scans, &tried);
-  if (is_chosen && !is_proven(scans, &tried)) {
-    attempt_free(&tried.attempt);
-    tried.attempt = (Attempt){0};
+/* Keeps an attempt if it is the best one, and returns whether it meets the budget. */
+static bool note_tried(Scans *scans, ScanAttempt *tried, const RematAlgorithm *algorithm) {
+  bool is_chosen = is_better(scans, tried);
+  if (is_chosen && !is_proven(scans, tried)) {
+    attempt_free(&tried->attempt);
+    tried->attempt = (Attempt){0};
     is_chosen = false;
   }
-  *is_met = status == RH_OK && tried.attempt.result && tried.attempt.score.is_met;
-  bool is_unfinished = algorithm->run == remat_none && tried.attempt.result && !*is_met;
-  if (is_unfinished) {
-    Score score = judge_score(&tried.attempt, &tried.problem);
-    *vec_push(scans->arena, &scans->unfinished) = (Unfinished){.goal = *goal,
+  bool has_result = tried->attempt.result;
+  bool is_met = has_result && tried->attempt.score.is_met;
+  if (algorithm->run == remat_none && has_result && !is_met) {
+    Score score = judge_score(&tried->attempt, &tried->problem);
+    *vec_push(scans->arena, &scans->unfinished) = (Unfinished){.goal = tried->goal,
                                                                .bytes = score.bytes,
-                                                               .promise = promise_of(scans, &tried),
+                                                               .promise = promise_of(scans, tried),
                                                                .seconds = score.seconds,
                                                                .num_cut = scans->num_cut,
                                                                .number = scans->unfinished.len};
   }
   if (!is_chosen) {
-    scan_attempt_free(&tried);
-    return status;
+    scan_attempt_free(tried);
+    return is_met;
   }
   scan_attempt_free(scans->best);
-  *scans->best = tried;
+  *scans->best = *tried;
   scans->best->problem.steps = &scans->best->variant.steps;
-  report(scans);
-  return RH_OK;
+  judge_report(&scans->best->attempt, &scans->best->problem);
+  return is_met;
 }
 
-static rh_status try_and_keep(Scans *scans, const VariantGoal *goal,
-                              const RematAlgorithm *algorithm, bool *is_met) {
-  return try_with_part(scans, goal, algorithm, 1, is_met);
+/* An attempt refers to the problem that is beside it, so they move as a whole or not at all: both
+ * are on the heap of the arena. Once the run is stopped, or has failed, nothing meets the budget
+ * any more, which soon ends whoever tries. */
+static bool try_with_part(Scans *scans, const VariantGoal *goal, const RematAlgorithm *algorithm,
+                          uint32_t divisor) {
+  ScanAttempt tried;
+  if (scans->status != RH_OK || patience_is_stopped(scans->problem->patience)) return false;
+  scans->status = try_goal(scans->problem, scans->run, goal, algorithm, divisor, &tried);
+  scans->num_cut = num_cut_in(&tried.variant.steps);
+  if (scans->status == RH_OK) return note_tried(scans, &tried, algorithm);
+  scan_attempt_free(&tried);
+  return false;
+}
+
+/* Whether a variant alone meets the budget. */
+static bool try_and_keep(Scans *scans, const VariantGoal *goal) {
+  return try_with_part(scans, goal, remat_algorithm_find("none"), 1);
 }
 
 static VariantGoal goal_at(const Scans *scans, uint32_t price) {
@@ -189,22 +191,18 @@ static void set_most_cut(const Scans *scans, VariantGoal *goal, uint32_t most_cu
 
 /* Finds the least number from `low` on with which a variant meets the budget, given that it does
  * with `*number`. The goal then has it. */
-static rh_status find_least(Scans *scans, const RematAlgorithm *none, SetNumber *set,
-                            VariantGoal *goal, uint32_t low, uint32_t *number) {
+static void find_least(Scans *scans, SetNumber *set, VariantGoal *goal, uint32_t low,
+                       uint32_t *number) {
   while (low < *number) {
     uint32_t middle = low + (*number - low) / 2;
-    bool is_met;
     set(scans, goal, middle);
-    rh_status status = try_and_keep(scans, goal, none, &is_met);
-    if (status != RH_OK) return status;
-    if (is_met) {
+    if (try_and_keep(scans, goal)) {
       *number = middle;
     } else {
       low = middle + 1;
     }
   }
   set(scans, goal, *number);
-  return RH_OK;
 }
 
 /* ---- between two prices ---- */
@@ -228,16 +226,15 @@ static int by_gain(const void *pa, const void *pb) {
 
 /* To compute again can be faster than to store, which shows in the whole only: also tries higher
  * prices than the budget asks for. */
-static rh_status try_higher(Scans *scans, const RematAlgorithm *none, uint32_t price) {
+static bool try_higher(void *of, uint32_t number) {
+  Scans *scans = of;
   uint32_t higher = (uint32_t)scans->problem->parameters.scan_higher;
-  uint32_t last = scans->prices.len - 1, step = higher ? (last - price) / higher + 1 : last;
-  for (uint32_t i = price + step; i < last; i += step) {
-    bool is_met;
-    VariantGoal goal = goal_at(scans, i);
-    rh_status status = try_and_keep(scans, &goal, none, &is_met);
-    if (status != RH_OK) return status;
-  }
-  return RH_OK;
+  uint32_t last = scans->prices.len - 1, price = scans->least_price;
+  uint32_t step = higher ? (last - price) / higher + 1 : last;
+  if (price + (number + 1) * (uint64_t)step >= last) return false;
+  VariantGoal goal = goal_at(scans, price + (number + 1) * step);
+  (void)try_and_keep(scans, &goal);
+  return true;
 }
 
 static bool *const *kept_first(const Scans *scans, const Difference *differences, uint32_t len) {
@@ -270,25 +267,24 @@ static Differences differences_at(const Scans *scans, uint32_t price) {
 }
 
 /* Stores some of what the next lower price stores, as much as the budget allows. */
-static rh_status fill_up(Scans *scans, const RematAlgorithm *none, uint32_t price) {
-  Differences found = differences_at(scans, price);
-  if (found.list.len < 2) return RH_OK;
+static bool fill_up(void *of, uint32_t number) {
+  Scans *scans = of;
+  (void)number;
+  Differences found = differences_at(scans, scans->least_price);
+  if (found.list.len < 2) return false;
   qsort(found.list.data, found.list.len, sizeof *found.list.data, by_gain);
   uint32_t low = 0, high = found.list.len - 1; /* met with `low` of them */
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
-    VariantGoal goal = goal_at(scans, price);
+    VariantGoal goal = goal_at(scans, scans->least_price);
     goal.is_kept = kept_first(scans, found.list.data, middle);
-    bool is_met;
-    rh_status status = try_and_keep(scans, &goal, none, &is_met);
-    if (status != RH_OK) return status;
-    if (is_met) {
+    if (try_and_keep(scans, &goal)) {
       low = middle;
     } else {
       high = middle - 1;
     }
   }
-  return RH_OK;
+  return true;
 }
 
 /* ---- a part of what loops can free ---- */
@@ -307,11 +303,13 @@ static int64_t stacked_bytes(const Scans *scans, uint32_t price) {
  * to do the rest; but a budget that is far below what the highest price comes to, which was tried
  * first, asks for all of it. Loops that are alike change at one price; some of them then store what
  * they store below it. */
-static rh_status try_parts(Scans *scans, const RematAlgorithm *none) {
+static bool try_parts(void *of, uint32_t number) {
   static const double parts[] = {0.5, 0.25, 0.75};
+  Scans *scans = of;
+  (void)number;
   int64_t limit_bytes = scans->problem->options->limit_bytes;
   if (scans->unfinished.len == 0 || scans->unfinished.data[0].bytes / FAR > limit_bytes)
-    return RH_OK;
+    return false;
   uint32_t last = scans->prices.len - 1;
   int64_t *bytes_at = arena_array(scans->arena, int64_t, last + 1);
   for (uint32_t i = 0; i <= last; i++)
@@ -330,52 +328,43 @@ static rh_status try_parts(Scans *scans, const RematAlgorithm *none) {
       bytes += scans->module.borders.data[kept->border].list.data[kept->value].bytes;
       if (bytes > wanted) break;
     }
-    bool is_met;
     VariantGoal goal = goal_at(scans, price);
     goal.is_kept = kept_first(scans, found.list.data, num_kept);
-    rh_status status = try_and_keep(scans, &goal, none, &is_met);
-    if (status != RH_OK) return status;
+    (void)try_and_keep(scans, &goal);
   }
-  return RH_OK;
+  return true;
 }
 
 /* ---- segments ---- */
 
+/* In segments, less may need to be computed again. */
+static void lower_segment_price(Scans *scans, VariantGoal *goal) {
+  uint32_t step = (scans->prices.len - 1) / MOST_SEGMENT_PRICES + 1;
+  goal->is_lean = false;
+  for (uint32_t i = 0; i < MOST_SEGMENT_PRICES && i * step + 1 < scans->prices.len; i++) {
+    goal->price = scans->prices.data[i * step];
+    if (try_and_keep(scans, goal)) break;
+  }
+}
+
 /* Cuts loops into segments, which frees more than the highest price, and takes the time to run the
  * forward loops once more. */
-static rh_status try_segments(Scans *scans, const RematAlgorithm *none, bool *is_met) {
-  static const double lengths[] = {1, 2, 0.5};
-  *is_met = false;
-  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-    bool fits;
-    VariantGoal goal = goal_at(scans, scans->prices.len - 1);
-    goal.segment = lengths[i];
-    goal.is_lean = true;
-    rh_status status = try_and_keep(scans, &goal, none, &fits);
-    if (status != RH_OK) return status;
-    *is_met |= fits;
-    if (!fits && i == 0 && scans->num_cut > 1) { /* the rest is left to an algorithm */
-      goal.most_cut = scans->num_cut / 2;
-      status = try_and_keep(scans, &goal, none, &fits);
-      if (status != RH_OK) return status;
-      *is_met |= fits;
-    }
-    if (!fits) continue;
-    uint32_t num_cut = scans->num_cut; /* by the variant that was tried last */
-    status = find_least(scans, none, set_most_cut, &goal, 1, &num_cut);
-    if (status != RH_OK) return status;
-    /* In the segments, less may need to be computed again. */
-    for (uint32_t price = 0; price + 1 < scans->prices.len && price < 8; price++) {
-      uint32_t step = (scans->prices.len - 1) / 8 + 1;
-      if (price * step + 1 >= scans->prices.len) break;
-      goal.price = scans->prices.data[price * step];
-      goal.is_lean = false;
-      status = try_and_keep(scans, &goal, none, &fits);
-      if (status != RH_OK) return status;
-      if (fits) break;
-    }
+static bool try_segments(void *of, uint32_t number) {
+  static const double lengths[NUM_SEGMENT_LENGTHS] = {1, 2, 0.5};
+  Scans *scans = of;
+  VariantGoal goal = goal_at(scans, scans->prices.len - 1);
+  goal.segment = lengths[number];
+  goal.is_lean = true;
+  bool is_met = try_and_keep(scans, &goal);
+  if (!is_met && number == 0 && scans->num_cut > 1) { /* the rest is left to an algorithm */
+    goal.most_cut = scans->num_cut / 2;
+    is_met = try_and_keep(scans, &goal);
   }
-  return RH_OK;
+  if (!is_met) return true;
+  uint32_t num_cut = scans->num_cut; /* by the variant that was tried last */
+  find_least(scans, set_most_cut, &goal, 1, &num_cut);
+  lower_segment_price(scans, &goal);
+  return true;
 }
 
 /* The algorithm that recomputes within the loops if a variant alone does not meet the budget. The
@@ -422,91 +411,158 @@ static bool is_like(const Unfinished *one, const Unfinished *const *run, uint32_
   return num_alike >= MAX_ALIKE;
 }
 
-/* Runs an algorithm on the most promising variants that do not meet the budget by themselves. The
- * first one takes all steps. */
-static rh_status finish(Scans *scans, const RematAlgorithm *algorithm) {
+/* Runs an algorithm on the most promising variants that do not meet the budget. The first one takes
+ * all steps. */
+static bool try_finished(void *of, uint32_t number) {
+  Scans *scans = of;
   Unfinished *list = scans->unfinished.data;
   const Unfinished *run[MAX_FINISHED];
   uint32_t num_run = 0;
-  if (!algorithm || scans->unfinished.len == 0) return RH_OK;
+  (void)number;
+  if (!scans->finisher || scans->unfinished.len == 0) return false;
   qsort(list, scans->unfinished.len, sizeof *list, by_promise);
   for (uint32_t i = 0; i < scans->unfinished.len && num_run < MAX_FINISHED; i++) {
     if (is_like(&list[i], run, num_run) || !may_be_best(scans, &list[i])) continue;
     if (num_run == 1) renew_patience(scans->problem, OTHERS_PART);
     run[num_run++] = &list[i];
-    bool is_met;
     uint32_t divisor = num_run == 1 ? 1 : MAX_FINISHED + 1 - num_run;
-    rh_status status = try_with_part(scans, &list[i].goal, algorithm, divisor, &is_met);
-    if (status != RH_OK) return status;
+    (void)try_with_part(scans, &list[i].goal, scans->finisher, divisor);
   }
-  return RH_OK;
+  return true;
 }
 
 /* ---- loops that are written out ---- */
 
 /* Writes out loops that stack values in other steps than those that read them. What the steps
  * compute is then in one sequence, where the algorithm may recompute it. */
-static rh_status try_unrolled(Scans *scans, const RematAlgorithm *algorithm) {
+static bool try_unrolled(void *of, uint32_t number) {
+  Scans *scans = of;
   const Problem *problem = scans->problem;
   IdVec loops =
       scan_misaligned(&scans->module, problem->parameters.scan_unroll, scans->arena, scans->arena);
-  if (loops.len == 0) return RH_OK;
+  (void)number;
+  if (loops.len == 0) return false;
   renew_patience(problem, 1);
   VariantGoal goal = {.price = INFINITY,
                       .algorithm = problem->request->algorithm,
                       .unrolls = true,
                       .opened = scans->opened};
-  bool is_met;
-  rh_status status = try_and_keep(scans, &goal, remat_algorithm_find("none"), &is_met);
-  if (status == RH_OK && !is_met && algorithm)
-    status = try_and_keep(scans, &goal, algorithm, &is_met);
-  return status;
+  bool is_met = try_and_keep(scans, &goal);
+  if (!is_met && scans->finisher) (void)try_with_part(scans, &goal, scans->finisher, 1);
+  return true;
 }
 
 /* ---- the search ---- */
 
+static bool has_borders(void *of) {
+  return ((Scans *)of)->module.borders.len > 0;
+}
+
+static bool is_missed(void *of) {
+  return has_borders(of) && !((Scans *)of)->best->attempt.score.is_met;
+}
+
+static bool has_not_failed(const void *of) {
+  return ((const Scans *)of)->status == RH_OK;
+}
+
+/* At the highest price, loops compute as much again as they can. */
+static bool try_highest_price(void *of, uint32_t number) {
+  Scans *scans = of;
+  const Problem *problem = scans->problem;
+  (void)number;
+  renew_patience(problem, 1);
+  scans->prices = scan_prices(&scans->module, (uint32_t)problem->parameters.scan_prices,
+                              scans->arena, problem->scratch);
+  VariantGoal goal = goal_at(scans, scans->prices.len - 1);
+  (void)try_and_keep(scans, &goal);
+  return true;
+}
+
+static bool try_lower_prices(void *of, uint32_t number) {
+  Scans *scans = of;
+  (void)number;
+  scans->least_price = scans->prices.len - 1;
+  VariantGoal goal = goal_at(scans, scans->least_price);
+  find_least(scans, set_price, &goal, 0, &scans->least_price);
+  return true;
+}
+
+static bool try_lean(void *of, uint32_t number) {
+  Scans *scans = of;
+  (void)number;
+  VariantGoal goal = goal_at(scans, scans->prices.len - 1);
+  goal.is_lean = true;
+  (void)try_and_keep(scans, &goal);
+  return true;
+}
+
+/* The highest price shows whether the budget can be met: then lower ones cost less time, else other
+ * rewrites free more. Segments are tried of all lengths, as one of
+ * those that meet it is the fastest. */
+static const Move moves[] = {
+    {.name = "highest price", .most = 1, .is_of_use = has_borders, .try_next = try_highest_price},
+    {.name = "lower prices",
+     .needs = MOVE_FOR_MET,
+     .most = 1,
+     .is_of_use = has_borders,
+     .try_next = try_lower_prices},
+    {.name = "between two prices",
+     .needs = MOVE_FOR_MET,
+     .most = 1,
+     .is_of_use = has_borders,
+     .try_next = fill_up},
+    {.name = "higher prices",
+     .needs = MOVE_FOR_MET,
+     .is_of_use = has_borders,
+     .try_next = try_higher},
+    {.name = "lean loops",
+     .needs = MOVE_FOR_MISSED,
+     .most = 1,
+     .is_of_use = has_borders,
+     .try_next = try_lean},
+    {.name = "segments",
+     .most = NUM_SEGMENT_LENGTHS,
+     .is_of_use = is_missed,
+     .try_next = try_segments},
+    {.name = "parts of loops",
+     .needs = MOVE_FOR_MISSED,
+     .most = 1,
+     .is_of_use = has_borders,
+     .try_next = try_parts},
+    {.name = "an algorithm on a variant",
+     .most = 1,
+     .is_of_use = has_borders,
+     .try_next = try_finished},
+    {.name = "loops written out", .most = 1, .try_next = try_unrolled},
+};
+
+static void warn_of_unproven(const Scans *scans) {
+  uint32_t count = scans->num_unproven;
+  if (scans->status != RH_OK || count == 0) return;
+  diag_warn(scans->problem->diags, DIAG_NOWHERE,
+            "%u way%s to recompute across loops %s left out, because %s could not be shown to be "
+            "equivalent",
+            count, count == 1 ? "" : "s", count == 1 ? "was" : "were", count == 1 ? "it" : "they");
+}
+
 rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
-  const RematAlgorithm *none = remat_algorithm_find("none");
   Scans scans = {.problem = problem,
                  .run = run,
                  .best = best,
+                 .finisher = finisher_of(problem),
                  .arena = arena_new(arena_options(problem->scratch))};
-  rh_status status = variant_open(problem, &scans.opened);
-  if (status == RH_OK) {
+  scans.status = variant_open(problem, &scans.opened);
+  if (scans.status == RH_OK) {
     const rh_module *first = scans.opened ? scans.opened : problem->input;
     variant_analyze(problem, first, &scans.module, scans.arena);
+    Drive on_loops = {.of = &scans, .best = &best->attempt.score, .can_go_on = has_not_failed};
+    drive(&on_loops, moves, sizeof moves / sizeof *moves);
   }
-  if (status == RH_OK && scans.module.borders.len) {
-    renew_patience(problem, 1);
-    scans.prices = scan_prices(&scans.module, (uint32_t)problem->parameters.scan_prices,
-                               scans.arena, problem->scratch);
-    uint32_t last = scans.prices.len - 1, price = last;
-    VariantGoal goal = goal_at(&scans, last);
-    bool is_met;
-    status = try_and_keep(&scans, &goal, none, &is_met);
-    if (status == RH_OK && is_met) {
-      status = find_least(&scans, none, set_price, &goal, 0, &price);
-      if (status == RH_OK) status = fill_up(&scans, none, price);
-      if (status == RH_OK) status = try_higher(&scans, none, price);
-    } else if (status == RH_OK) {
-      goal.is_lean = true;
-      status = try_and_keep(&scans, &goal, none, &is_met);
-      if (status == RH_OK && !is_met) status = try_segments(&scans, none, &is_met);
-      if (status == RH_OK && !is_met) status = try_parts(&scans, none);
-    }
-    if (status == RH_OK) status = finish(&scans, finisher_of(problem));
-  }
-  if (status == RH_OK) status = try_unrolled(&scans, finisher_of(problem));
-  if (status == RH_OK && scans.num_unproven) {
-    diag_warn(problem->diags, DIAG_NOWHERE,
-              "%u way%s to recompute across loops %s left out, because %s could not be shown to be "
-              "equivalent",
-              scans.num_unproven, scans.num_unproven == 1 ? "" : "s",
-              scans.num_unproven == 1 ? "was" : "were", scans.num_unproven == 1 ? "it" : "they");
-  }
+  warn_of_unproven(&scans);
   arena_free(scans.arena);
   rh_module_free(scans.opened);
-  return status;
+  return scans.status;
 }
 
 rh_status scans_apply(const Problem *problem, RunFn run, ScanAttempt *best) {

@@ -33,11 +33,7 @@ void ties_count(const Problem *problem, rh_remat_result *info) {
   Module *module = problem->input->module;
   Rewrite rewrite = {.module = module};
   CostTable costs = cost_analyze(module, arena, scratch);
-  Legality legality = {.module = module,
-                       .effects = side_effects_build(module, arena, scratch),
-                       .placed = placed_build(module, arena, scratch),
-                       .is_kept = arena_zarray(arena, bool, module->insts.len),
-                       .num_kept = module->insts.len};
+  Legality legality = legality_new(module, arena, scratch);
   Schedule schedule = schedule_copy(&problem->input->schedule, module, arena);
   RematJob job = {.rewrite = &rewrite,
                   .schedule = &schedule,

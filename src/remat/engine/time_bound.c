@@ -153,14 +153,10 @@ void time_bound_find(const Problem *problem, Findings *findings, const rh_module
   Module *module = problem->input->module;
   Rewrite rewrite = {.module = module};
   CostTable costs = cost_analyze(module, arena, scratch);
-  Legality legality = {.module = module,
-                       .effects = side_effects_build(module, arena, scratch),
-                       .placed = placed_build(module, arena, scratch),
-                       .allow_collectives = problem->options->remat_collectives || problem->plan,
-                       .small_node_bytes = problem->plan ? 0 : problem->options->small_node_bytes,
-                       .is_kept = arena_zarray(arena, bool, module->insts.len),
-                       .num_kept = module->insts.len,
-                       .steering = problem->steering};
+  Legality legality = legality_new(module, arena, scratch);
+  legality.allow_collectives = problem->options->remat_collectives || problem->plan;
+  legality.small_node_bytes = problem->plan ? 0 : problem->options->small_node_bytes;
+  legality.steering = problem->steering;
   Schedule schedule = schedule_copy(&problem->input->schedule, module, arena);
   Bounding bounding = {.problem = problem,
                        .schedule = &schedule,

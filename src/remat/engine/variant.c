@@ -33,14 +33,10 @@ void variant_analyze(const Problem *problem, const rh_module *handle, ScanModule
   Module *module = handle->module;
   Arena *scratch = problem->scratch;
   Legality *legality = arena_alloc(out, sizeof *legality);
-  *legality = (Legality){.module = module,
-                         .effects = side_effects_build(module, out, scratch),
-                         .placed = placed_build(module, out, scratch),
-                         .allow_collectives = options->remat_collectives ||
-                                              (problem->plan && problem->plan->allow_collectives),
-                         .any_rounding = problem->parameters.fuse_any_rounding,
-                         .is_kept = arena_zarray(out, bool, module->insts.len),
-                         .num_kept = module->insts.len};
+  *legality = legality_new(module, out, scratch);
+  legality->allow_collectives =
+      options->remat_collectives || (problem->plan && problem->plan->allow_collectives);
+  legality->any_rounding = problem->parameters.fuse_any_rounding;
   /* The expressions have been checked, and warned of, when the problem was prepared. */
   (void)steering_find(module, options->pin, options->never, &legality->steering, NULL, out,
                       scratch);

@@ -16,6 +16,14 @@ const char *keep_reason_sentence(KeepReason reason) {
   return sentences[reason];
 }
 
+Legality legality_new(const Module *module, Arena *out, Arena *scratch) {
+  return (Legality){.module = module,
+                    .effects = side_effects_build(module, out, scratch),
+                    .placed = placed_build(module, out, scratch),
+                    .is_kept = arena_zarray(out, bool, module->insts.len),
+                    .num_kept = module->insts.len};
+}
+
 /* Whether the copy changes neither type nor layout. XLA's copy-insertion adds such copies so that
  * two values do not share memory. */
 static bool is_identity_copy(const Module *module, InstId id) {

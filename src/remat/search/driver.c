@@ -1,5 +1,6 @@
 #include "remat/search/driver.h"
 
+#include "remat/job/drive.h"
 #include "remat/rewrite/dce.h"
 #include "remat/search/start.h"
 
@@ -10,7 +11,6 @@ enum {
   SHORT_PART = 8,    /* of the steps, for a short search */
   NEARLY_FREE = 100, /* part of the time that is to be added for another one to be tried */
   COSTLY = 4,        /* part of the time that a budget may cost before more steps are spent */
-  NO_LIMIT = -1,     /* a strategy has no more limits to try */
 };
 
 /* The searches of the entry, each of which begins from the module as it was given. */
@@ -21,14 +21,15 @@ typedef struct Driver {
   uint32_t num_results;
   bool best_is_last;
   bool is_fresh; /* the module is as it was given */
-  int64_t asked; /* the limit that strategies begin with */
-  /* of corrected_limit() */
+  int64_t asked; /* the limit that the table of limits begins with */
+  int64_t limit; /* the last one */
+  /* of try_corrected() */
   int64_t too_high, low_enough;
   int num_failed;
-  /* of higher_limit() */
+  /* of try_higher() */
   uint64_t least_steps;
   int64_t room;
-  /* of raised_limit() */
+  /* of try_raised() */
   int64_t lowest, line_before;
 } Driver;
 
@@ -58,6 +59,7 @@ static void search_once(Driver *driver, int64_t line_limit) {
   RematJob *job = search->job;
   if (!driver->is_fresh) begin_again(driver);
   driver->is_fresh = false;
+  driver->limit = line_limit;
   search_tree(search, job->rewrite->module->entry, line_limit);
   Result result = search_job_result(search);
   if (search->round.arena && score_is_better(search->round.figures.taken, result.figures.taken)) {
@@ -80,7 +82,7 @@ static void search_once(Driver *driver, int64_t line_limit) {
 }
 
 /* The same, from the lines that were found under the limit before, which is near. */
-static void search_near(Driver *driver, int64_t line_limit) {
+static bool search_near(Driver *driver, int64_t line_limit) {
   SearchJob *search = driver->search;
   KnownLines known = search->found;
   search->found.arena = NULL;
@@ -88,6 +90,7 @@ static void search_near(Driver *driver, int64_t line_limit) {
   search_once(driver, line_limit);
   search->known = NULL;
   if (known.arena) arena_free(known.arena);
+  return true;
 }
 
 /* ---- limits for lines ---- */
@@ -97,19 +100,20 @@ static void search_near(Driver *driver, int64_t line_limit) {
  * the first correction, by the excess, the limit falls faster and faster, since a line that keeps
  * the same large values has the same peak. Between a limit that was too high and one that was low
  * enough it goes half the way. */
-static int64_t corrected_limit(Driver *driver, uint32_t number, int64_t limit) {
+static bool try_corrected(void *of, uint32_t number) {
+  Driver *driver = of;
   const Figures *last = &driver->last.figures;
   int64_t budget = driver->search->job->peak_limit_bytes;
   bool is_met = driver->best.figures.taken.is_met;
   if (number == 0) {
-    if (last->line_peak_bytes <= budget) return NO_LIMIT;
+    if (last->line_peak_bytes <= budget) return false;
     driver->too_high = INT64_MAX;
     driver->low_enough = 0;
     driver->num_failed = 0;
   }
   bool has_gained = number == 0 || !is_met || driver->best_is_last;
-  if (number + 1 >= (is_met ? FEW_LIMITS : MAX_LIMITS) || !has_gained) return NO_LIMIT;
-  if (last->line_bytes > limit) return NO_LIMIT; /* it was not reached */
+  if (number + 1 >= (is_met ? FEW_LIMITS : MAX_LIMITS) || !has_gained) return false;
+  if (last->line_bytes > driver->limit) return false; /* it was not reached */
   if (last->line_peak_bytes <= budget) {
     if (last->line_bytes > driver->low_enough) driver->low_enough = last->line_bytes;
   } else {
@@ -118,91 +122,86 @@ static int64_t corrected_limit(Driver *driver, uint32_t number, int64_t limit) {
   }
   if (driver->low_enough > 0) {
     int64_t gap = driver->too_high - driver->low_enough;
-    return gap > budget / LEAST_GAP ? driver->low_enough + gap / 2 : NO_LIMIT;
+    return gap > budget / LEAST_GAP && search_near(driver, driver->low_enough + gap / 2);
   }
   int64_t fall = last->line_peak_bytes - budget;
   for (int i = 1; i < driver->num_failed && fall < budget; i++)
     fall *= 4;
-  return driver->too_high > fall ? driver->too_high - fall : NO_LIMIT;
+  return driver->too_high > fall && search_near(driver, driver->too_high - fall);
+}
+
+static bool packs_and_costs(void *of) {
+  Driver *driver = of;
+  const RematJob *job = driver->search->job;
+  driver->least_steps = patience_steps_left(job->patience) / 2;
+  driver->room = job->peak_limit_bytes - driver->last.figures.line_peak_bytes;
+  return job->memory_model->traits & RH_TRAIT_PACKS && !driver->best.figures.is_free;
 }
 
 /* Where packing wastes less for the line that was found than in the order given, or values use the
  * free memory of parameters, one that needs more may meet the budget, too, and cost less. */
-static int64_t higher_limit(Driver *driver, uint32_t number, int64_t limit) {
+static bool try_higher(void *of, uint32_t number) {
   static const double factors[] = {1.01, 1.03};
-  const RematJob *job = driver->search->job;
-  (void)limit;
-  if (number == 0) {
-    driver->least_steps = patience_steps_left(job->patience) / 2;
-    driver->room = job->peak_limit_bytes - driver->last.figures.line_peak_bytes;
-    bool may_gain = job->memory_model->traits & RH_TRAIT_PACKS && !driver->best.figures.is_free;
-    if (!may_gain) return NO_LIMIT;
-  }
-  bool is_quick = patience_steps_left(job->patience) > driver->least_steps;
-  if (number == sizeof factors / sizeof *factors || !is_quick) return NO_LIMIT;
+  Driver *driver = of;
+  bool is_quick = patience_steps_left(driver->search->job->patience) > driver->least_steps;
+  if (number == sizeof factors / sizeof *factors || !is_quick) return false;
   int64_t more = (int64_t)((double)driver->asked * (factors[number] - 1));
   int64_t room = driver->room / (INT64_C(1) << number);
-  return driver->asked + (more > room ? more : room);
+  return search_near(driver, driver->asked + (more > room ? more : room));
+}
+
+static bool wastes_more(void *of) {
+  Driver *driver = of;
+  const Figures *last = &driver->last.figures;
+  driver->lowest = last->line_bytes;
+  driver->line_before = 0;
+  return last->line_peak_bytes - driver->lowest > driver->search->difference_bytes;
 }
 
 /* Packing may need less for a line that needs more, if it wastes more than in the order given. */
-static int64_t raised_limit(Driver *driver, uint32_t number, int64_t limit) {
+static bool try_raised(void *of, uint32_t number) {
   static const double factors[] = {1.02, 1.05, 1.1, 1.2};
+  Driver *driver = of;
   const Figures *last = &driver->last.figures;
-  (void)limit;
-  if (number == 0) {
-    driver->lowest = last->line_bytes;
-    driver->line_before = 0;
-    int64_t wasted = last->line_peak_bytes - driver->lowest;
-    if (wasted <= driver->search->difference_bytes) return NO_LIMIT;
-  }
-  if (number == sizeof factors / sizeof *factors) return NO_LIMIT;
-  if (driver->line_before == last->line_bytes) return NO_LIMIT; /* the limit does not matter now */
+  if (number == sizeof factors / sizeof *factors) return false;
+  if (driver->line_before == last->line_bytes) return false; /* the limit does not matter now */
   driver->line_before = last->line_bytes;
-  return (int64_t)((double)driver->lowest * factors[number]);
+  return search_near(driver, (int64_t)((double)driver->lowest * factors[number]));
 }
 
 /* What is left of the steps goes to the lowest peak. */
-static int64_t no_limit_at_all(Driver *driver, uint32_t number, int64_t limit) {
-  (void)driver, (void)limit;
-  return number == 0 ? 0 : NO_LIMIT;
+static bool try_lowest(void *of, uint32_t number) {
+  (void)number;
+  search_once(of, 0);
+  return true;
 }
 
-/* The limits that are tried, one strategy after the other. */
-static const struct Strategy {
-  /* the next limit for lines, after `number` ones of this strategy and `limit`, the last one */
-  int64_t (*next)(Driver *driver, uint32_t number, int64_t limit);
-  bool is_for_met, is_for_missed; /* it goes on as long as the best line meets the budget, or not */
-  bool needs_budget;              /* as low as possible is no budget */
-  bool is_near;                   /* it begins from the lines that were found before */
-} strategies[] = {
-    {corrected_limit, true, true, true, true},
-    {higher_limit, true, false, true, true},
-    {raised_limit, false, true, false, true},
-    {no_limit_at_all, false, true, true, false},
+static bool may_search(const void *of) {
+  return search_job_may_go_on(((const Driver *)of)->search);
+}
+
+/* The limits that are tried for lines after the first one. */
+static const Move limits[] = {
+    {.name = "corrected", .needs = MOVE_FOR_BUDGET, .try_next = try_corrected},
+    {.name = "higher",
+     .needs = MOVE_FOR_BUDGET | MOVE_FOR_MET,
+     .is_of_use = packs_and_costs,
+     .try_next = try_higher},
+    {.name = "raised", .needs = MOVE_FOR_MISSED, .is_of_use = wastes_more, .try_next = try_raised},
+    {.name = "lowest",
+     .needs = MOVE_FOR_BUDGET | MOVE_FOR_MISSED,
+     .most = 1,
+     .try_next = try_lowest},
 };
 
 static void search_limits(Driver *driver, int64_t line_limit) {
-  SearchJob *search = driver->search;
   driver->asked = line_limit;
   search_once(driver, line_limit);
-  for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
-    const struct Strategy *strategy = &strategies[i];
-    int64_t limit = line_limit;
-    bool has_budget = search->job->peak_limit_bytes > 0;
-    for (uint32_t number = 0; has_budget || !strategy->needs_budget; number++) {
-      bool is_met = driver->best.figures.taken.is_met;
-      bool is_wanted = is_met ? strategy->is_for_met : strategy->is_for_missed;
-      if (!is_wanted || !search_job_may_go_on(search)) break;
-      limit = strategy->next(driver, number, limit);
-      if (limit == NO_LIMIT) break;
-      if (strategy->is_near) {
-        search_near(driver, limit);
-      } else {
-        search_once(driver, limit);
-      }
-    }
-  }
+  Drive limits_of = {.of = driver,
+                     .best = &driver->best.figures.taken,
+                     .has_budget = driver->search->job->peak_limit_bytes > 0,
+                     .can_go_on = may_search};
+  drive(&limits_of, limits, sizeof limits / sizeof *limits);
 }
 
 /* ---- what searches begin from ---- */
@@ -391,6 +390,16 @@ static bool next_rung(const Ladder *ladder, int64_t best_bytes, int *rung, int *
   return below >= 0 && !ladder->is_tried[1][below];
 }
 
+/* All searches of the entry. */
+typedef struct Whole {
+  SearchJob *search;
+  Given given;
+  uint64_t num_steps; /* of the first searches */
+  Result best;
+  Ladder ladder;
+  int rung; /* that was tried last; below 0 = none */
+} Whole;
+
 /* Makes the module what it was when it was given. */
 static void search_again(SearchJob *search, const Given *given) {
   remat_state_load(search->job, &given->state);
@@ -403,70 +412,95 @@ static void search_again(SearchJob *search, const Given *given) {
 }
 
 /* Searches as for another budget, and keeps the better result for this one. */
-static void try_rung(SearchJob *search, const Given *given, int64_t limit_bytes, uint64_t num_steps,
-                     Result *best) {
+static void search_as_for(Whole *whole, int64_t limit_bytes, uint64_t num_steps) {
+  SearchJob *search = whole->search;
   RematJob *job = search->job;
   int64_t peak_limit_bytes = job->peak_limit_bytes;
-  search_again(search, given);
+  search_again(search, &whole->given);
   job->peak_limit_bytes = limit_bytes;
-  Result result = search_starts(search, given, num_steps);
+  Result result = search_starts(search, &whole->given, num_steps);
   job->peak_limit_bytes = peak_limit_bytes;
   Score *score = &result.figures.taken;
   score->is_met = score->bytes <= peak_limit_bytes;
-  bool is_best = score_is_better(*score, best->figures.taken);
-  arena_free(is_best ? best->arena : result.arena);
-  if (is_best) *best = result;
+  bool is_best = score_is_better(*score, whole->best.figures.taken);
+  arena_free(is_best ? whole->best.arena : result.arena);
+  if (is_best) whole->best = result;
 }
 
 /* The steps of the next effort. */
-static uint64_t more_steps(uint64_t num_steps) {
-  return num_steps / 2 * 7;
+static uint64_t more_steps(const Whole *whole) {
+  return whole->num_steps / 2 * 7;
+}
+
+static bool begin_ladder(void *of) {
+  Whole *whole = of;
+  RematJob *job = whole->search->job;
+  if (whole->best.figures.taken.is_met) return false;
+  remat_state_load(job, &whole->given.state);
+  whole->ladder = (Ladder){.given_bytes = remat_state_peak(job, whole->search->scratch)};
+  for (int i = 0; i < NUM_RUNGS; i++)
+    whole->ladder.is_tried[0][i] = rung_bytes(&whole->ladder, i) == job->peak_limit_bytes;
+  return true;
 }
 
 /* A limit does not always lead to a lower peak than a looser one, and not every budget that can be
  * met is met with the steps that there are. So whoever misses a budget searches as for other
  * budgets, too, which do not depend on this one, and does not end above what those come to. */
-static void go_on(SearchJob *search, const Given *given, uint64_t num_steps, Result *best) {
-  RematJob *job = search->job;
-  if (best->figures.taken.is_met) return;
-  remat_state_load(job, &given->state);
-  Ladder ladder = {.given_bytes = remat_state_peak(job, search->scratch)};
-  for (int i = 0; i < NUM_RUNGS; i++)
-    ladder.is_tried[0][i] = rung_bytes(&ladder, i) == job->peak_limit_bytes;
-  int rung = 0, level;
-  while (!best->figures.taken.is_met &&
-         next_rung(&ladder, best->figures.taken.bytes, &rung, &level)) {
-    uint64_t steps = level ? more_steps(num_steps) : num_steps;
-    if (!patience_go_on(job->patience, steps)) break;
-    ladder.is_tried[level][rung] = true;
-    try_rung(search, given, rung_bytes(&ladder, rung), steps, best);
-  }
-  /* What lies between the limit that has met the budget and the budget costs less time. */
-  int64_t low = rung_bytes(&ladder, rung), gap = job->peak_limit_bytes - low;
-  bool may_raise = best->figures.taken.is_met && gap > 1;
-  if (may_raise && patience_go_on(job->patience, num_steps))
-    try_rung(search, given, low + gap / 2, num_steps, best);
+static bool try_rung(void *of, uint32_t number) {
+  Whole *whole = of;
+  int rung, level;
+  (void)number;
+  if (!next_rung(&whole->ladder, whole->best.figures.taken.bytes, &rung, &level)) return false;
+  uint64_t num_steps = level ? more_steps(whole) : whole->num_steps;
+  if (!patience_go_on(whole->search->job->patience, num_steps)) return false;
+  whole->ladder.is_tried[level][rung] = true;
+  whole->rung = rung;
+  search_as_for(whole, rung_bytes(&whole->ladder, rung), num_steps);
+  return true;
+}
+
+/* What lies between the rung that has met the budget and the budget costs less time. */
+static bool try_above_rung(void *of, uint32_t number) {
+  Whole *whole = of;
+  RematJob *job = whole->search->job;
+  (void)number;
+  if (whole->rung < 0) return false;
+  int64_t low = rung_bytes(&whole->ladder, whole->rung), gap = job->peak_limit_bytes - low;
+  if (gap > 1 && patience_go_on(job->patience, whole->num_steps))
+    search_as_for(whole, low + gap / 2, whole->num_steps);
+  return true;
 }
 
 /* Every run of the module pays for what a budget costs, and only its compilation for a search:
  * where few steps have met the budget at a high price, more of them are spent on it. */
-static void go_on_if_costly(SearchJob *search, const Given *given, uint64_t num_steps,
-                            Result *best) {
-  RematJob *job = search->job;
-  const Score *taken = &best->figures.taken;
-  bool is_costly = taken->is_met && taken->seconds - given->seconds > given->seconds / COSTLY;
-  if (is_costly && patience_go_on(job->patience, more_steps(num_steps)))
-    try_rung(search, given, job->peak_limit_bytes, more_steps(num_steps), best);
+static bool try_more_steps(void *of, uint32_t number) {
+  Whole *whole = of;
+  RematJob *job = whole->search->job;
+  double given_seconds = whole->given.seconds;
+  (void)number;
+  bool is_costly = whole->best.figures.taken.seconds - given_seconds > given_seconds / COSTLY;
+  if (is_costly && patience_go_on(job->patience, more_steps(whole)))
+    search_as_for(whole, job->peak_limit_bytes, more_steps(whole));
+  return true;
 }
+
+/* What follows the first searches. */
+static const Move further[] = {
+    {.name = "rungs", .needs = MOVE_FOR_MISSED, .is_of_use = begin_ladder, .try_next = try_rung},
+    {.name = "above the rung", .needs = MOVE_FOR_MET, .most = 1, .try_next = try_above_rung},
+    {.name = "more steps", .needs = MOVE_FOR_MET, .most = 1, .try_next = try_more_steps},
+};
 
 void drive_search(SearchJob *search) {
   Arena *arena = arena_new(arena_options(search->scratch));
-  Given given = given_note(search, arena);
-  uint64_t num_steps = patience_steps_left(search->job->patience);
-  Result best = search_starts(search, &given, num_steps);
-  go_on(search, &given, num_steps, &best);
-  go_on_if_costly(search, &given, num_steps, &best);
-  search_job_restore(search, &best.state, best.num_steps);
-  arena_free(best.arena);
+  Whole whole = {.search = search,
+                 .given = given_note(search, arena),
+                 .num_steps = patience_steps_left(search->job->patience),
+                 .rung = -1};
+  whole.best = search_starts(search, &whole.given, whole.num_steps);
+  Drive drive_further = {.of = &whole, .best = &whole.best.figures.taken};
+  drive(&drive_further, further, sizeof further / sizeof *further);
+  search_job_restore(search, &whole.best.state, whole.best.num_steps);
+  arena_free(whole.best.arena);
   arena_free(arena);
 }

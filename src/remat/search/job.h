@@ -86,9 +86,10 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64
 /* Rewrites a computation as a line says. */
 void take_line(SearchJob *search, CompId comp, const PricedLine *priced);
 
-/* Rewrites the entry as the first line says that meets the budget by the model of the job; or, if
- * none does, as the one with the lowest peak. Sets `search->entry`. */
-void take_first_met(SearchJob *search, const PricedLine *best, const OtherLines *others,
+/* Applies the first line whose measured peak meets the budget or, if there is none, the one with
+ * the lowest peak: the line that was found, those nearly as good, and what the table of moves makes
+ * of them. Sets `search->entry`. */
+void take_first_met(SearchJob *search, const PricedLine *found, const OtherLines *others,
                     Arena *arena);
 
 /* Reduces a computation to a limit in bytes, 0 = as far as possible: itself, and where that does

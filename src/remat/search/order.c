@@ -56,11 +56,7 @@ Schedule search_order(Module *module, const Schedule *given, Patience *patience,
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
   RematParameters parameters = parameters_default();
   CostTable costs = cost_analyze(module, arena, scratch);
-  Legality legality = {.module = module,
-                       .effects = side_effects_build(module, arena, scratch),
-                       .placed = placed_build(module, arena, scratch),
-                       .is_kept = arena_zarray(arena, bool, module->insts.len),
-                       .num_kept = module->insts.len};
+  Legality legality = legality_new(module, arena, scratch);
   Schedule schedule = schedule_copy(given, module, out);
   RematJob job = {.rewrite = &rewrite,
                   .schedule = &schedule,
