@@ -620,7 +620,7 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
       .schedule = &result.schedule,
       .options = &options,
       .parameters = &parameters,
-      .peak_limit_bytes = setup->limit_bytes,
+      .peak_limit.bytes = setup->limit_bytes,
       .memory_model = memory_model_find(setup->memory_model ? setup->memory_model : "xla-remat"),
       .modes = modes ? modes : RH_REMAT_RECOMPUTE,
       .is_per_caller = setup->is_per_caller,

@@ -97,7 +97,7 @@ static void run(Fixture *fixture, Rewrite *rewrite, Schedule *schedule, const Co
                   .schedule = schedule,
                   .options = &options,
                   .parameters = &parameters,
-                  .peak_limit_bytes = limit_bytes,
+                  .peak_limit.bytes = limit_bytes,
                   .memory_model = memory_model_find("xla-remat"),
                   .legality = &legality,
                   .costs = costs};

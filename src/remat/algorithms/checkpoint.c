@@ -129,7 +129,7 @@ static uint32_t rewrite_computation(const Checkpoint *checkpoint, CompId comp, A
 static CompId next_computation(const Checkpoint *checkpoint, const CallMemory *memory) {
   const Module *module = checkpoint->module;
   CompId found = NO_ID;
-  bool is_over = memory->peak_bytes > checkpoint->job->peak_limit_bytes;
+  bool is_over = memory->peak_bytes > checkpoint->job->peak_limit.bytes;
   for (InstId id = is_over ? memory->peak_inst : NO_ID; id != NO_ID;) {
     CompId comp = inst_get(module, id)->parent;
     if (!checkpoint->is_done[comp]) found = comp;

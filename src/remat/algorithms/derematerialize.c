@@ -299,7 +299,7 @@ void derematerialize(RematJob *job, Arena *out, Arena *scratch) {
                      .arena = arena,
                      .scratch = scratch};
   int64_t peak_bytes = remat_state_peak(job, scratch);
-  int64_t peak_limit_bytes = job->peak_limit_bytes;
+  int64_t peak_limit_bytes = job->peak_limit.bytes;
   if (peak_limit_bytes < peak_bytes) peak_limit_bytes = peak_bytes;
   CallGraph graph = call_graph_build(module, arena, scratch);
   deremat.points_to = points_to_build(module, arena, scratch);

@@ -171,7 +171,7 @@ static rh_status solve_all(OptimalJob *optimal, int64_t first_bytes, RematStats 
     Solved solved;
     rh_status status = solve(optimal, limit_bytes, &solved);
     if (status != RH_OK) return status;
-    int64_t over_bytes = solved.peak_bytes - job->peak_limit_bytes;
+    int64_t over_bytes = solved.peak_bytes - job->peak_limit.bytes;
     if (solved.has_failed) {
       stats->solver_end = solved.end;
       break;
@@ -182,7 +182,7 @@ static rh_status solve_all(OptimalJob *optimal, int64_t first_bytes, RematStats 
     } else {
       high_bytes = solved.line_bytes;
     }
-    if (high_bytes - low_bytes < job->peak_limit_bytes / NEAR) break;
+    if (high_bytes - low_bytes < job->peak_limit.bytes / NEAR) break;
     if (low_bytes > 0) {
       limit_bytes = low_bytes + (high_bytes - low_bytes) / 2;
     } else {
@@ -209,7 +209,7 @@ void remat_optimal(RematJob *job, RematStats *stats, Arena *out, Arena *scratch)
   int64_t line_bytes = optimal.inner_bytes[job->rewrite->module->entry];
   int64_t more_bytes = line_bytes - remat_state_peak(job, scratch);
   arena_free(arena);
-  int64_t first_bytes = job->peak_limit_bytes;
+  int64_t first_bytes = job->peak_limit.bytes;
   if (first_bytes > 0 && more_bytes > 0) first_bytes += more_bytes;
   search_first(&optimal);
   stats->status = solve_all(&optimal, first_bytes, stats);

@@ -487,7 +487,7 @@ typedef struct Best {
 static bool keep_or_return(Path *path, Best *best) {
   Arena *arena = arena_new(arena_options(path->scratch));
   CallMemory memory = remat_state_memory(path->job, arena, path->scratch);
-  Distance distance = distance_of(&memory, path->module->insts.len, path->job->peak_limit_bytes);
+  Distance distance = distance_of(&memory, path->module->insts.len, path->job->peak_limit.bytes);
   bool is_new = !best->arena || is_nearer(distance, best->distance);
   if (is_new) {
     RematState state = remat_state_save(path->job, arena);
@@ -503,14 +503,14 @@ static bool keep_or_return(Path *path, Best *best) {
 /* The number of bytes that a round tries to free. It is limited to one step, because each step
  * shows where the next peak is. */
 static int64_t round_goal(const Path *path, const Best *best) {
-  int64_t missing = best->distance.peak_bytes - path->job->peak_limit_bytes;
+  int64_t missing = best->distance.peak_bytes - path->job->peak_limit.bytes;
   int64_t step = best->distance.peak_bytes / path->job->parameters->path_steps + 1;
   return missing < step ? missing : step;
 }
 
 /* Runs rounds from the current state of the job. */
 static Best run_rounds(Path *path) {
-  int64_t peak_limit_bytes = path->job->peak_limit_bytes;
+  int64_t peak_limit_bytes = path->job->peak_limit.bytes;
   Phase phase = PHASE_BETWEEN_POINTS;
   uint32_t failures = 0;
   Best best = {0};
@@ -548,7 +548,7 @@ static Best run_order(Path *path, CallOrder order, const RematState *input) {
 /* Tries the second order if the first one does not reach the limit. */
 static Best run_orders(Path *path, const RematState *input) {
   Best first = run_order(path, CALLERS_FIRST, input);
-  bool is_met = first.distance.peak_bytes <= path->job->peak_limit_bytes;
+  bool is_met = first.distance.peak_bytes <= path->job->peak_limit.bytes;
   if (is_met || !path->has_calls || patience_is_stopped(path->job->patience)) return first;
   Best second = run_order(path, CALLEES_FIRST, input);
   bool is_second = is_nearer(second.distance, first.distance);

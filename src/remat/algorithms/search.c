@@ -60,7 +60,7 @@ static bool change_forms(SearchJob *search, int64_t peak_bytes) {
   RematJob forms = *search->job;
   RematStats stats = {0};
   forms.modes &= ~(unsigned)RH_REMAT_RECOMPUTE;
-  forms.peak_limit_bytes = peak_bytes;
+  forms.peak_limit.bytes = peak_bytes;
   remat_standard(&forms, &stats, search->out, search->scratch);
   search->num_changed = (uint32_t)stats.num_steps;
   return stats.num_steps > 0;
@@ -106,7 +106,7 @@ static bool try_chosen_forms(void *of, uint32_t number) {
   RematJob *job = search->job;
   if (patience_is_over(job->patience)) return false;
   remat_state_load(job, &forms->before);
-  double missing = (double)(forms->given.bytes - job->peak_limit_bytes) * shares[number];
+  double missing = (double)(forms->given.bytes - job->peak_limit.bytes) * shares[number];
   if (missing <= 0 || !change_forms(search, forms->given.bytes - (int64_t)missing)) return false;
   search_with_part(search, NUM_SHARES - number);
   Outcome outcome = outcome_of(search);

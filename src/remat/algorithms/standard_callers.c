@@ -59,7 +59,7 @@ static bool reduce_one(Standard *standard, CompId comp, const CallMemory *memory
 static bool lower_peak(Standard *standard, const CallMemory *memory, Arena *arena) {
   int64_t peak_limit_bytes =
       memory->peak_bytes - memory->peak_bytes / standard->job->parameters->standard_steps - 1;
-  int64_t wanted_bytes = standard->job->peak_limit_bytes;
+  int64_t wanted_bytes = standard->job->peak_limit.bytes;
   if (peak_limit_bytes < wanted_bytes) peak_limit_bytes = wanted_bytes;
   CallChain chain = call_memory_chain(memory, standard->module, memory->peak_inst, arena);
   for (uint32_t i = chain.len; i-- > 0;) {
@@ -91,7 +91,7 @@ void standard_reduce_by_callers(Standard *standard) {
     if (patience_is_stopped(standard->job->patience)) break;
     Arena *inner = arena_new(arena_options(arena));
     CallMemory memory = remat_state_memory(standard->job, inner, standard->scratch);
-    bool is_over = memory.peak_bytes > standard->job->peak_limit_bytes;
+    bool is_over = memory.peak_bytes > standard->job->peak_limit.bytes;
     is_lower = is_over && memory.peak_inst != NO_ID && has_calls(standard, &memory) &&
                lower_peak(standard, &memory, inner);
     if (is_lower) standard->stats->xla_reported_after_bytes = -1;

@@ -108,7 +108,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
   attempt->schedule = schedule_copy(&problem->input->schedule, module, attempt->arena);
   attempt->stats = (RematStats){.xla_reported_after_bytes = -1};
   attempt->clones = (CalleeClones){0};
-  if (!plan && attempt->guide.before_bytes <= attempt->guide.peak_limit_bytes) return RH_OK;
+  if (!plan && attempt->guide.before_bytes <= attempt->guide.peak_limit.bytes) return RH_OK;
   Legality legality = legality_of(attempt, problem, plan, findings);
   CostTable costs = cost_analyze(module, attempt->arena, problem->scratch);
   bool frees_parameters = problem->request->memory_model->traits & RH_TRAIT_FREE_PARAMETERS;
@@ -116,7 +116,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
                   .schedule = &attempt->schedule,
                   .options = options,
                   .parameters = &problem->parameters,
-                  .peak_limit_bytes = attempt->guide.peak_limit_bytes,
+                  .peak_limit.bytes = attempt->guide.peak_limit.bytes,
                   .memory_model = attempt->guide.memory_model,
                   .uncounted_bytes = attempt->guide.uncounted_bytes,
                   .modes = attempt->algorithm->modes ? attempt->algorithm->modes : options->modes,
@@ -193,11 +193,11 @@ static rh_status decide_about_callees(Attempt *attempt, const Problem *problem,
 
 bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem) {
   const Guide *guide = &attempt->guide;
-  if (guide->peak_limit_bytes == INT64_MAX) return true;
+  if (guide->peak_limit.bytes == INT64_MAX) return true;
   if (attempt->reached_goal == REACHED_UNKNOWN) {
     rh_memory memory =
         problem_measure(problem, guide->memory_model, attempt->rewrite.module, &attempt->schedule);
-    attempt->reached_goal = memory.peak_bytes <= guide->peak_limit_bytes ? REACHED_YES : REACHED_NO;
+    attempt->reached_goal = memory.peak_bytes <= guide->peak_limit.bytes ? REACHED_YES : REACHED_NO;
   }
   return attempt->reached_goal == REACHED_YES;
 }

@@ -13,9 +13,9 @@
  * under this model. */
 typedef struct Guide {
   const MemoryModel *memory_model;
-  int64_t before_bytes;     /* the peak of the input under this model; 0 if there is no budget */
-  int64_t peak_limit_bytes; /* INT64_MAX = no budget */
-  int64_t uncounted_bytes;  /* the part of before_bytes that the budget does not bound */
+  int64_t before_bytes; /* the peak of the input under this model; 0 if there is no budget */
+  PeakLimit peak_limit;
+  int64_t uncounted_bytes; /* the part of before_bytes that the budget does not bound */
 } Guide;
 
 typedef struct Attempt {

@@ -17,20 +17,14 @@
  * that the budget bounds. */
 static Guide guide_by(const Problem *problem, const MemoryModel *model) {
   const rh_module *input = problem->input;
-  Guide guide = {.memory_model = model, .peak_limit_bytes = INT64_MAX};
+  Guide guide = {.memory_model = model, .peak_limit = {INT64_MAX}};
   if (!problem_is_limited(problem)) return guide;
   guide.before_bytes =
       model == problem->request->memory_model
           ? problem->before.peak_bytes
           : problem_measure(problem, model, input->module, &input->schedule).peak_bytes;
-  int64_t budget_bytes = problem->options->limit_bytes;
-  int64_t uncounted_bytes = guide.before_bytes - problem_counted_bytes(problem, &problem->before);
-  guide.uncounted_bytes = uncounted_bytes;
-  bool has_end = uncounted_bytes <= 0 || budget_bytes < INT64_MAX - uncounted_bytes;
-  if (has_end) {
-    int64_t limit_bytes = budget_bytes + uncounted_bytes;
-    guide.peak_limit_bytes = limit_bytes > 0 ? limit_bytes : 0;
-  }
+  guide.uncounted_bytes = guide.before_bytes - problem_counted_bytes(problem, &problem->before);
+  guide.peak_limit = limit_of_peak(limit_counted(problem->options), guide.uncounted_bytes);
   return guide;
 }
 
@@ -97,9 +91,9 @@ static rh_status try_guide(Run *run, const RematAlgorithm *algorithm, const Memo
       return status;
     }
     keep_better(run, &attempt);
-    if (!may_go_on || is_met(run) || guide.peak_limit_bytes == 0) break;
-    guide.peak_limit_bytes -=
-        overshoot_bytes < guide.peak_limit_bytes ? overshoot_bytes : guide.peak_limit_bytes;
+    if (!may_go_on || is_met(run) || guide.peak_limit.bytes == 0) break;
+    guide.peak_limit.bytes -=
+        overshoot_bytes < guide.peak_limit.bytes ? overshoot_bytes : guide.peak_limit.bytes;
   }
   return RH_OK;
 }

@@ -48,7 +48,7 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
     return RH_OK;
   }
   /* Where there is no goal to look back at, the text is all that counts from here on. */
-  if (attempt->guide.peak_limit_bytes == INT64_MAX && !attempt->plan) attempt_free_work(attempt);
+  if (attempt->guide.peak_limit.bytes == INT64_MAX && !attempt->plan) attempt_free_work(attempt);
   rh_memory after =
       problem_measure(problem, problem->request->memory_model, result->module, &result->schedule);
   int64_t counted_bytes = problem_counted_bytes(problem, &after);

@@ -50,7 +50,7 @@ KeptPlan *kept_plan_begin(const Problem *problem, const Attempt *attempt) {
 }
 
 static bool gives_same_text(const Plan *plan, const Problem *problem, const Attempt *attempt) {
-  Guide guide = {.memory_model = attempt->guide.memory_model, .peak_limit_bytes = INT64_MAX};
+  Guide guide = {.memory_model = attempt->guide.memory_model, .peak_limit.bytes = INT64_MAX};
   Attempt again = attempt_new(problem, &plan_algorithm, &guide);
   bool is_same = attempt_run_plan(&again, problem, plan) == RH_OK &&
                  text_hash(again.rewrite.module, &again.schedule, problem->scratch) ==

@@ -101,18 +101,19 @@ static void measure_callees(Bounding *bounding) {
 
 /* The limit as lines count. A line may count more than the model that judges, which the input
  * shows. Where it counts less, as packing is left out, the bound is lower than it could be. */
-static int64_t line_limit(Bounding *bounding) {
+static LineLimit line_limit(Bounding *bounding) {
   const Problem *problem = bounding->problem;
-  int64_t counted_bytes = problem_counted_bytes(problem, &problem->before);
-  int64_t limit_bytes = problem->options->limit_bytes + problem->before.peak_bytes - counted_bytes;
+  int64_t before_bytes = problem->before.peak_bytes;
+  int64_t uncounted_bytes = before_bytes - problem_counted_bytes(problem, &problem->before);
+  PeakLimit peak = limit_of_peak(limit_counted(problem->options), uncounted_bytes);
   Arena *arena = arena_new(arena_options(problem->scratch));
   bounding->context.inner_bytes = bounding->inner_bytes;
   SearchGraph graph = search_graph_build(&bounding->context, problem->input->module->entry, arena,
                                          problem->scratch);
   Line line = line_of_graph(&graph, arena);
-  int64_t more_bytes = line_measure(&line, arena).peak_bytes - problem->before.peak_bytes;
+  int64_t more_bytes = line_measure(&line, arena).peak_bytes - before_bytes;
   arena_free(arena);
-  return more_bytes > 0 ? limit_bytes + more_bytes : limit_bytes;
+  return limit_of_line(peak, more_bytes > 0 ? -more_bytes : 0);
 }
 
 static double bound_of_order(Bounding *bounding, const rh_module *result, bool is_met,
@@ -120,27 +121,27 @@ static double bound_of_order(Bounding *bounding, const rh_module *result, bool i
   const Problem *problem = bounding->problem;
   CompId entry = problem->input->module->entry;
   measure_callees(bounding);
-  int64_t limit_bytes = line_limit(bounding);
+  LineLimit limit = line_limit(bounding);
   bounding->context.inner_bytes = bounding->floor_bytes;
   SearchGraph graph =
       search_graph_build(&bounding->context, entry, bounding->arena, problem->scratch);
   Line line = line_of_result(&graph, problem->input, result, bounding->arena);
-  double bound = line_time_bound(&line, limit_bytes, problem->patience, problem->scratch);
+  double bound = line_time_bound(&line, limit.bytes, problem->patience, problem->scratch);
   bool has_solver = problem->request->algorithm->traits & RH_TRAIT_NEEDS_SOLVER;
   /* To prove that a limit cannot be met takes long. */
   if (!has_solver || !is_met || patience_is_stopped(problem->patience)) return bound;
   if (findings->solver_end.kind) return bound; /* it would fail again */
   OptimalRules rules = optimal_rules(&problem->parameters, patience_effort(problem->patience));
-  double exact = optimal_time_bound(&line, limit_bytes, &rules, problem->patience,
+  double exact = optimal_time_bound(&line, limit.bytes, &rules, problem->patience,
                                     &findings->solver_end, problem->scratch);
   return exact > bound ? exact : bound;
 }
 
 static bool has_bound(const Problem *problem) {
-  int64_t limit_bytes = problem->options->limit_bytes;
+  CountedLimit limit = limit_counted(problem->options);
   /* What XLA's pass counts is not what lives at one time. */
   bool counts_others = problem->request->memory_model->traits & RH_TRAIT_FREE_PARAMETERS;
-  if (!problem_is_limited(problem) || limit_bytes <= 0 || problem->steps || counts_others)
+  if (!problem_is_limited(problem) || limit.bytes <= 0 || problem->steps || counts_others)
     return false;
   bool is_huge = problem->input->module->insts.len > MAX_INSTS;
   return !is_huge || patience_effort(problem->patience) >= EFFORT_FOR_MORE;

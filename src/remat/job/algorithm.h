@@ -8,6 +8,7 @@
 #include "analysis/memory/memory_model.h"
 #include "remat/legality/collection.h"
 #include "remat/legality/legality.h"
+#include "remat/job/limit.h"
 #include "remat/job/parameters.h"
 #include "remat/job/patience.h"
 #include "remat/job/solver_end.h"
@@ -21,10 +22,7 @@ typedef struct RematJob {
   Schedule *schedule;
   const rh_remat_options *options;   /* as the caller of the library gave them */
   const RematParameters *parameters; /* the part of the options that steers algorithms */
-  /* The budget: the module's peak memory, as `memory_model` counts it, is to be at most this many
-   * bytes; 0 means as low as possible. The engine derives this limit from options->limit_bytes,
-   * which bounds the figure that options->limit_counts selects, under options->memory_model. */
-  int64_t peak_limit_bytes;
+  PeakLimit peak_limit; /* the budget, for the module's peak memory as `memory_model` counts it */
   const MemoryModel *memory_model;
   /* A peak under `memory_model`, less this, is the figure that options->limit_bytes bounds, as far
    * as this model knows: for patience_report(). */

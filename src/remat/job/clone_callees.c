@@ -25,7 +25,7 @@ static bool is_caller(const Cloner *cloner, InstId id) {
 static bool is_over_limit(const Cloner *cloner, CompId comp) {
   Sequence sequence = cloner->job->schedule->of[comp];
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
-    if (cloner->memory.bytes_at[sequence.ids[pos]] > cloner->job->peak_limit_bytes) return true;
+    if (cloner->memory.bytes_at[sequence.ids[pos]] > cloner->job->peak_limit.bytes) return true;
   }
   return false;
 }

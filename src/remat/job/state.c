@@ -62,7 +62,7 @@ double remat_state_seconds(const RematJob *job, Arena *scratch) {
 
 Score remat_state_score(const RematJob *job, Arena *scratch) {
   int64_t peak_bytes = remat_state_peak(job, scratch);
-  return (Score){.is_met = peak_bytes <= job->peak_limit_bytes,
+  return (Score){.is_met = peak_bytes <= job->peak_limit.bytes,
                  .bytes = peak_bytes,
                  .seconds = remat_state_seconds(job, scratch)};
 }
@@ -73,5 +73,5 @@ int64_t remat_state_xla_limit(const RematJob *job, const RematMemory *memory, Ar
       job->memory_model->measure(job->rewrite->module, job->schedule, NULL, arena, scratch)
           .peak_bytes;
   arena_free(arena);
-  return job->peak_limit_bytes - (model_bytes - memory->peak_bytes);
+  return job->peak_limit.bytes - (model_bytes - memory->peak_bytes);
 }

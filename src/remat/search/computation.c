@@ -13,7 +13,7 @@ typedef struct Task {
   const SearchGraph *graph;   /* of that line */
   const SearchGraph *without; /* the same one, in which no loop runs again; or itself */
   const OtherLines *known;    /* lines of it that were found for a limit nearby; or NULL */
-  int64_t limit_bytes;
+  LineLimit limit;
 } Task;
 
 /* Searches in one of the graphs of a task. */
@@ -26,7 +26,7 @@ static PricedLine search_in(SearchJob *search, const Task *task, const SearchGra
   Line line = *task->given;
   line.graph = graph;
   PricedLine found =
-      search_line(&line, task->limit_bytes, &rules, patience, others, arena, search->scratch);
+      search_line(&line, task->limit.bytes, &rules, patience, others, arena, search->scratch);
   found.line.graph = task->graph;
   for (uint32_t i = 0; i < others->len; i++)
     others->list[i].line.graph = task->graph;
@@ -40,7 +40,7 @@ static PricedLine search_both(SearchJob *search, const Task *task, Patience *pat
                               OtherLines *others, Arena *arena) {
   CompId comp = task->graph->comp;
   bool is_known = task->without == task->graph || task->known ||
-                  (search->unmet_comp == comp && task->limit_bytes <= search->unmet_bytes);
+                  (search->unmet_comp == comp && task->limit.bytes <= search->unmet.bytes);
   if (is_known) return search_in(search, task, task->graph, true, patience, others, arena);
   Patience half = patience_part(patience, patience_steps_left(patience) / 2);
   PricedLine best = search_in(search, task, task->without, true, &half, others, arena);
@@ -53,7 +53,7 @@ static PricedLine search_both(SearchJob *search, const Task *task, Patience *pat
     if (!priced_is_better(&quick, &best)) return best;
   } else {
     search->unmet_comp = comp;
-    search->unmet_bytes = task->limit_bytes;
+    search->unmet = task->limit;
   }
   PricedLine found = search_in(search, task, task->graph, true, patience, &also, arena);
   if (!priced_is_better(&found, &best)) return best;
@@ -70,13 +70,13 @@ static PricedLine search_lowest_both(SearchJob *search, const Task *task, const 
     Line line = *task->given;
     line.graph = task->without;
     Patience half = patience_part(patience, patience_steps_left(patience) / 2);
-    simple = search_lowest(&line, task->limit_bytes, NULL, &search->rules, &half, NULL, arena,
+    simple = search_lowest(&line, task->limit.bytes, NULL, &search->rules, &half, NULL, arena,
                            search->scratch);
     simple.line.graph = task->graph;
     patience_join(patience, &half);
     if (!known || priced_is_lower(&simple, known)) known = &simple;
   }
-  return search_lowest(task->given, task->limit_bytes, known, &search->rules, patience, others,
+  return search_lowest(task->given, task->limit.bytes, known, &search->rules, patience, others,
                        arena, search->scratch);
 }
 
@@ -112,21 +112,21 @@ static void note_found(SearchJob *search, const PricedLine *best, const OtherLin
 static void find_below(SearchJob *search, const Task *task, PricedLine *found, Patience *patience,
                        OtherLines *others, Arena *arena) {
   static const double factors[] = {0.96, 0.92};
-  if (found->peak_bytes - task->limit_bytes > task->limit_bytes / NEARLY) return;
+  if (found->peak_bytes - task->limit.bytes > task->limit.bytes / NEARLY) return;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && !found->fits; i++) {
     Task below = *task;
-    below.limit_bytes = (int64_t)((double)task->limit_bytes * factors[i]);
+    below.limit.bytes = (int64_t)((double)task->limit.bytes * factors[i]);
     Patience half = patience_part(patience, patience_steps_left(patience) / 2);
     OtherLines also = {0};
     PricedLine lower = search_in(search, &below, task->graph, false, &half, &also, arena);
     patience_join(patience, &half);
-    if (lower.peak_bytes > task->limit_bytes) continue;
-    *found = priced_trimmed(&lower.line, task->limit_bytes, patience, arena, search->scratch);
+    if (lower.peak_bytes > task->limit.bytes) continue;
+    *found = priced_trimmed(&lower.line, task->limit.bytes, patience, arena, search->scratch);
     others->len = 0;
   }
 }
 
-PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64_t limit_bytes,
+PricedLine search_computation(SearchJob *search, const SearchGraph *graph, LineLimit limit,
                               OtherLines *others, Arena *arena) {
   Patience *patience = search->job->patience;
   Patience own = patience_part(patience, patience_steps_left(patience) / 4 * 3);
@@ -134,11 +134,11 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64
   Task task = {.given = &given,
                .graph = graph,
                .without = search_graph_without_loops(graph, arena),
-               .limit_bytes = limit_bytes};
+               .limit = limit};
   bool is_to_know = graph->comp == search->job->rewrite->module->entry;
   if (is_to_know) task.known = lines_known(search, graph);
   PricedLine found = {0};
-  if (limit_bytes > 0) {
+  if (limit.bytes > 0) {
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
     found = search_both(search, &task, &most, others, arena);
     patience_join(&own, &most);
@@ -146,13 +146,13 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64
   }
   if (!found.fits) {
     OtherLines also = {0};
-    const PricedLine *known = limit_bytes > 0 ? &found : NULL;
+    const PricedLine *known = limit.bytes > 0 ? &found : NULL;
     PricedLine lower = search_lowest_both(search, &task, known, &own, &also, arena);
     if (!known || lower.peak_bytes < found.peak_bytes) {
       found = lower;
       *others = also;
     }
-    found.fits = limit_bytes > 0 && found.peak_bytes <= limit_bytes;
+    found.fits = limit.bytes > 0 && found.peak_bytes <= limit.bytes;
   }
   patience_join(patience, &own);
   if (is_to_know && search_job_may_go_on(search)) note_found(search, &found, others);

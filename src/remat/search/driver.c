@@ -20,9 +20,9 @@ typedef struct Driver {
   Result best, last;
   uint32_t num_results;
   bool best_is_last;
-  bool is_fresh; /* the module is as it was given */
-  int64_t asked; /* the limit that the table of limits begins with */
-  int64_t limit; /* the last one */
+  bool is_fresh;   /* the module is as it was given */
+  LineLimit asked; /* the limit that the table of limits begins with */
+  LineLimit limit; /* the last one */
   /* of try_corrected() */
   int64_t too_high, low_enough;
   int num_failed;
@@ -54,13 +54,13 @@ static void begin_again(Driver *driver) {
 }
 
 /* Searches under a limit for lines, and keeps what that comes to if it is the best so far. */
-static void search_once(Driver *driver, int64_t line_limit) {
+static void search_once(Driver *driver, LineLimit limit) {
   SearchJob *search = driver->search;
   RematJob *job = search->job;
   if (!driver->is_fresh) begin_again(driver);
   driver->is_fresh = false;
-  driver->limit = line_limit;
-  search_tree(search, job->rewrite->module->entry, line_limit);
+  driver->limit = limit;
+  search_tree(search, job->rewrite->module->entry, limit);
   Result result = search_job_result(search);
   if (search->round.arena && score_is_better(search->round.figures.taken, result.figures.taken)) {
     result = search->round;
@@ -82,12 +82,12 @@ static void search_once(Driver *driver, int64_t line_limit) {
 }
 
 /* The same, from the lines that were found under the limit before, which is near. */
-static bool search_near(Driver *driver, int64_t line_limit) {
+static bool search_near(Driver *driver, int64_t limit_bytes) {
   SearchJob *search = driver->search;
   KnownLines known = search->found;
   search->found.arena = NULL;
   search->known = &known;
-  search_once(driver, line_limit);
+  search_once(driver, (LineLimit){limit_bytes});
   search->known = NULL;
   if (known.arena) arena_free(known.arena);
   return true;
@@ -103,7 +103,7 @@ static bool search_near(Driver *driver, int64_t line_limit) {
 static bool try_corrected(void *of, uint32_t number) {
   Driver *driver = of;
   const Figures *last = &driver->last.figures;
-  int64_t budget = driver->search->job->peak_limit_bytes;
+  int64_t budget = driver->search->job->peak_limit.bytes;
   bool is_met = driver->best.figures.taken.is_met;
   if (number == 0) {
     if (last->line_peak_bytes <= budget) return false;
@@ -113,7 +113,7 @@ static bool try_corrected(void *of, uint32_t number) {
   }
   bool has_gained = number == 0 || !is_met || driver->best_is_last;
   if (number + 1 >= (is_met ? FEW_LIMITS : MAX_LIMITS) || !has_gained) return false;
-  if (last->line_bytes > driver->limit) return false; /* it was not reached */
+  if (last->line_bytes > driver->limit.bytes) return false; /* it was not reached */
   if (last->line_peak_bytes <= budget) {
     if (last->line_bytes > driver->low_enough) driver->low_enough = last->line_bytes;
   } else {
@@ -134,7 +134,7 @@ static bool packs_and_costs(void *of) {
   Driver *driver = of;
   const RematJob *job = driver->search->job;
   driver->least_steps = patience_steps_left(job->patience) / 2;
-  driver->room = job->peak_limit_bytes - driver->last.figures.line_peak_bytes;
+  driver->room = job->peak_limit.bytes - driver->last.figures.line_peak_bytes;
   return job->memory_model->traits & RH_TRAIT_PACKS && !driver->best.figures.is_free;
 }
 
@@ -145,9 +145,9 @@ static bool try_higher(void *of, uint32_t number) {
   Driver *driver = of;
   bool is_quick = patience_steps_left(driver->search->job->patience) > driver->least_steps;
   if (number == sizeof factors / sizeof *factors || !is_quick) return false;
-  int64_t more = (int64_t)((double)driver->asked * (factors[number] - 1));
+  int64_t more = (int64_t)((double)driver->asked.bytes * (factors[number] - 1));
   int64_t room = driver->room / (INT64_C(1) << number);
-  return search_near(driver, driver->asked + (more > room ? more : room));
+  return search_near(driver, driver->asked.bytes + (more > room ? more : room));
 }
 
 static bool wastes_more(void *of) {
@@ -172,7 +172,7 @@ static bool try_raised(void *of, uint32_t number) {
 /* What is left of the steps goes to the lowest peak. */
 static bool try_lowest(void *of, uint32_t number) {
   (void)number;
-  search_once(of, 0);
+  search_once(of, (LineLimit){0});
   return true;
 }
 
@@ -194,43 +194,42 @@ static const Move limits[] = {
      .try_next = try_lowest},
 };
 
-static void search_limits(Driver *driver, int64_t line_limit) {
-  driver->asked = line_limit;
-  search_once(driver, line_limit);
+static void search_limits(Driver *driver, LineLimit limit) {
+  driver->asked = limit;
+  search_once(driver, limit);
   Drive limits_of = {.of = driver,
                      .best = &driver->best.figures.taken,
-                     .has_budget = driver->search->job->peak_limit_bytes > 0,
+                     .has_budget = driver->search->job->peak_limit.bytes > 0,
                      .can_go_on = may_search};
   drive(&limits_of, limits, sizeof limits / sizeof *limits);
 }
 
 /* ---- what searches begin from ---- */
 
-static int64_t line_limit_of(const SearchJob *search) {
-  int64_t line_limit = search->job->peak_limit_bytes - search->difference_bytes;
-  return line_limit < 1 ? 1 : line_limit;
+static LineLimit line_limit_of(const SearchJob *search) {
+  return limit_of_line(search->job->peak_limit, search->difference_bytes);
 }
 
 /* Searches with a small part of the steps. Returns the limit for a long search: higher by what the
  * model leaves below the budget. */
-static int64_t search_shortly(Driver *driver, int64_t line_limit) {
+static LineLimit search_shortly(Driver *driver, LineLimit limit) {
   SearchJob *search = driver->search;
   Patience part;
   uint64_t num_steps = patience_steps_left(search->job->patience) / SHORT_PART;
   Patience *whole = search_job_take_part(search, num_steps, &part);
   search->rules.is_thorough = false;
-  search_once(driver, line_limit);
+  search_once(driver, limit);
   search->rules.is_thorough = true;
   search_job_give_back(search, whole);
-  int64_t room = search->job->peak_limit_bytes - driver->last.figures.line_peak_bytes;
-  return room > 0 ? line_limit + room : line_limit;
+  int64_t room = search->job->peak_limit.bytes - driver->last.figures.line_peak_bytes;
+  return (LineLimit){limit.bytes + (room > 0 ? room : 0)};
 }
 
 /* A way to take the memory that parameters leave free, and the limit for lines that goes with it.
  */
 typedef struct Lending {
   bool is_held;
-  int64_t line_limit;
+  LineLimit limit;
 } Lending;
 
 static void set_lending(Driver *driver, bool is_held) {
@@ -254,9 +253,9 @@ static Lending try_lending(Driver *driver, bool is_held) {
 static void search_lent(Driver *driver) {
   SearchJob *search = driver->search;
   Lending first = try_lending(driver, true);
-  double when_held = score_promise(driver->last.figures.taken, search->job->peak_limit_bytes);
+  double when_held = score_promise(driver->last.figures.taken, search->job->peak_limit.bytes);
   Lending other = try_lending(driver, false);
-  if (score_promise(driver->last.figures.taken, search->job->peak_limit_bytes) < when_held) {
+  if (score_promise(driver->last.figures.taken, search->job->peak_limit.bytes) < when_held) {
     Lending swapped = first;
     first = other;
     other = swapped;
@@ -265,11 +264,11 @@ static void search_lent(Driver *driver) {
   uint64_t num_steps = patience_steps_left(search->job->patience) / 4 * 3;
   Patience *whole = search_job_take_part(search, num_steps, &most);
   set_lending(driver, first.is_held);
-  search_limits(driver, first.line_limit);
+  search_limits(driver, first.limit);
   search_job_give_back(search, whole);
   if (!search_job_may_go_on(search)) return;
   set_lending(driver, other.is_held);
-  search_limits(driver, other.line_limit);
+  search_limits(driver, other.limit);
 }
 
 /* Searches from the order that the module was given in. */
@@ -278,10 +277,10 @@ static void search_start(Driver *driver) {
   const RematJob *job = search->job;
   bool packs = job->memory_model->traits & RH_TRAIT_PACKS;
   search->difference_bytes = search_job_difference(search);
-  if (packs && job->peak_limit_bytes > 0 && search->difference_bytes < 0) {
+  if (packs && job->peak_limit.bytes > 0 && search->difference_bytes < 0) {
     search_lent(driver);
   } else {
-    search_limits(driver, job->peak_limit_bytes > 0 ? line_limit_of(search) : 0);
+    search_limits(driver, job->peak_limit.bytes > 0 ? line_limit_of(search) : (LineLimit){0});
   }
 }
 
@@ -412,16 +411,16 @@ static void search_again(SearchJob *search, const Given *given) {
 }
 
 /* Searches as for another budget, and keeps the better result for this one. */
-static void search_as_for(Whole *whole, int64_t limit_bytes, uint64_t num_steps) {
+static void search_as_for(Whole *whole, PeakLimit limit, uint64_t num_steps) {
   SearchJob *search = whole->search;
   RematJob *job = search->job;
-  int64_t peak_limit_bytes = job->peak_limit_bytes;
+  PeakLimit own = job->peak_limit;
   search_again(search, &whole->given);
-  job->peak_limit_bytes = limit_bytes;
+  job->peak_limit = limit;
   Result result = search_starts(search, &whole->given, num_steps);
-  job->peak_limit_bytes = peak_limit_bytes;
+  job->peak_limit = own;
   Score *score = &result.figures.taken;
-  score->is_met = score->bytes <= peak_limit_bytes;
+  score->is_met = score->bytes <= own.bytes;
   bool is_best = score_is_better(*score, whole->best.figures.taken);
   arena_free(is_best ? whole->best.arena : result.arena);
   if (is_best) whole->best = result;
@@ -439,7 +438,7 @@ static bool begin_ladder(void *of) {
   remat_state_load(job, &whole->given.state);
   whole->ladder = (Ladder){.given_bytes = remat_state_peak(job, whole->search->scratch)};
   for (int i = 0; i < NUM_RUNGS; i++)
-    whole->ladder.is_tried[0][i] = rung_bytes(&whole->ladder, i) == job->peak_limit_bytes;
+    whole->ladder.is_tried[0][i] = rung_bytes(&whole->ladder, i) == job->peak_limit.bytes;
   return true;
 }
 
@@ -455,7 +454,7 @@ static bool try_rung(void *of, uint32_t number) {
   if (!patience_go_on(whole->search->job->patience, num_steps)) return false;
   whole->ladder.is_tried[level][rung] = true;
   whole->rung = rung;
-  search_as_for(whole, rung_bytes(&whole->ladder, rung), num_steps);
+  search_as_for(whole, (PeakLimit){rung_bytes(&whole->ladder, rung)}, num_steps);
   return true;
 }
 
@@ -465,9 +464,9 @@ static bool try_above_rung(void *of, uint32_t number) {
   RematJob *job = whole->search->job;
   (void)number;
   if (whole->rung < 0) return false;
-  int64_t low = rung_bytes(&whole->ladder, whole->rung), gap = job->peak_limit_bytes - low;
+  int64_t low = rung_bytes(&whole->ladder, whole->rung), gap = job->peak_limit.bytes - low;
   if (gap > 1 && patience_go_on(job->patience, whole->num_steps))
-    search_as_for(whole, low + gap / 2, whole->num_steps);
+    search_as_for(whole, (PeakLimit){low + gap / 2}, whole->num_steps);
   return true;
 }
 
@@ -480,7 +479,7 @@ static bool try_more_steps(void *of, uint32_t number) {
   (void)number;
   bool is_costly = whole->best.figures.taken.seconds - given_seconds > given_seconds / COSTLY;
   if (is_costly && patience_go_on(job->patience, more_steps(whole)))
-    search_as_for(whole, job->peak_limit_bytes, more_steps(whole));
+    search_as_for(whole, job->peak_limit, more_steps(whole));
   return true;
 }
 

@@ -44,7 +44,7 @@ typedef struct SearchJob {
   uint32_t num_steps;
   uint32_t num_changed; /* values that are kept in other forms */
   CompId unmet_comp;    /* a computation for which no line without repeated loops met a limit, */
-  int64_t unmet_bytes;  /* and that limit */
+  LineLimit unmet;      /* and that limit */
   Figures entry;        /* the last time that a line was applied to it */
   /* The best line of the entry before what it calls was reduced; its arena is NULL if there is
    * none. */
@@ -80,7 +80,7 @@ bool search_job_may_go_on(const SearchJob *search);
 /* Searches one computation with three quarters of the steps that are left, so that there always are
  * some for what follows: other computations, and searches with another limit. If no line fits, the
  * last of them go to the lowest peak. What it returns is in `arena`, `others` included. */
-PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64_t limit_bytes,
+PricedLine search_computation(SearchJob *search, const SearchGraph *graph, LineLimit limit,
                               OtherLines *others, Arena *arena);
 
 /* Rewrites a computation as a line says. */
@@ -92,8 +92,8 @@ void take_line(SearchJob *search, CompId comp, const PricedLine *priced);
 void take_first_met(SearchJob *search, const PricedLine *found, const OtherLines *others,
                     Arena *arena);
 
-/* Reduces a computation to a limit in bytes, 0 = as far as possible: itself, and where that does
+/* Reduces a computation to a limit: itself, and where that does
  * not suffice, what it calls. */
-void search_tree(SearchJob *search, CompId comp, int64_t limit_bytes);
+void search_tree(SearchJob *search, CompId comp, LineLimit limit);
 
 #endif

@@ -58,7 +58,7 @@ static void take(Taking *taking, const PricedLine *line) {
   take_line(search, search->job->rewrite->module->entry, line);
   taking->last = line;
   int64_t peak_bytes = remat_state_peak(search->job, search->scratch);
-  taking->of_last = (Score){.is_met = peak_bytes <= search->job->peak_limit_bytes,
+  taking->of_last = (Score){.is_met = peak_bytes <= search->job->peak_limit.bytes,
                             .bytes = peak_bytes,
                             .seconds = line->seconds};
   if (taking->best && !score_is_better(taking->of_last, taking->of_best)) return;
@@ -139,7 +139,7 @@ static bool take_lowered(void *of, uint32_t number) {
   RematJob *job = search->job;
   const PricedLine *line = taken.line;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
-    double missing = factors[i] * (double)(taken.bytes - job->peak_limit_bytes);
+    double missing = factors[i] * (double)(taken.bytes - job->peak_limit.bytes);
     int64_t limit_bytes = line->peak_bytes - (int64_t)missing;
     PricedLine *lowered = arena_alloc(taking->arena, sizeof *lowered);
     if (limit_bytes <= 0) break;
@@ -162,8 +162,8 @@ static bool take_raised(void *of, uint32_t number) {
   SearchJob *search = taking->search;
   RematJob *job = search->job;
   const PricedLine *line = taking->best;
-  int64_t room = job->peak_limit_bytes - taking->of_best.bytes;
-  if (room <= job->peak_limit_bytes / LEAST_ROOM) return false;
+  int64_t room = job->peak_limit.bytes - taking->of_best.bytes;
+  if (room <= job->peak_limit.bytes / LEAST_ROOM) return false;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
     int64_t limit_bytes = line->peak_bytes + (int64_t)(factors[i] * (double)room);
     PricedLine *raised = arena_alloc(taking->arena, sizeof *raised);

@@ -9,31 +9,31 @@ enum {
 /* A computation that is to need less. */
 typedef struct Callee {
   CompId comp;
-  int64_t limit_bytes;
+  LineLimit limit;
 } Callee;
 
 typedef struct Callees {
   VEC(Callee) list;
 } Callees;
 
-static void add_callee(Callees *callees, CompId comp, int64_t limit_bytes, Arena *arena) {
+static void add_callee(Callees *callees, CompId comp, LineLimit limit, Arena *arena) {
   for (uint32_t i = 0; i < callees->list.len; i++) {
     Callee *known = &callees->list.data[i];
     if (known->comp != comp) continue;
-    if (limit_bytes < known->limit_bytes) known->limit_bytes = limit_bytes;
+    if (limit.bytes < known->limit.bytes) known->limit = limit;
     return;
   }
-  *vec_push(arena, &callees->list) = (Callee){comp, limit_bytes};
+  *vec_push(arena, &callees->list) = (Callee){comp, limit};
 }
 
 /* The called computations that run where a line exceeds the limit, and what they may need there. As
  * low as possible: where the line has its peak. */
-static Callees callees_over(const SearchJob *search, const PricedLine *priced, int64_t limit_bytes,
+static Callees callees_over(const SearchJob *search, const PricedLine *priced, LineLimit limit,
                             Arena *arena) {
   const Line *line = &priced->line;
   const Module *module = search->job->rewrite->module;
   LineMemory memory = line_measure(line, arena);
-  int64_t most_bytes = limit_bytes > 0 ? limit_bytes : memory.peak_bytes - 1;
+  int64_t most_bytes = limit.bytes > 0 ? limit.bytes : memory.peak_bytes - 1;
   Callees callees = {0};
   for (StepId step = 0; step < line->len; step++) {
     const SearchNode *node = &line->graph->nodes[line->nodes[step]];
@@ -43,7 +43,8 @@ static Callees callees_over(const SearchJob *search, const PricedLine *priced, i
     for (uint32_t i = 0; i < inst_get(module, node->inst)->num_callees; i++) {
       CompId comp = inst_callees(module, node->inst)[i];
       if (search->inner_bytes[comp] <= left) continue;
-      add_callee(&callees, comp, limit_bytes > 0 && left > 0 ? left : 0, arena);
+      bool is_bounded = limit.bytes > 0 && left > 0;
+      add_callee(&callees, comp, (LineLimit){is_bounded ? left : 0}, arena);
     }
   }
   return callees;
@@ -52,7 +53,7 @@ static Callees callees_over(const SearchJob *search, const PricedLine *priced, i
 /* A computation on the way down: its callees are reduced before it is searched again. */
 typedef struct Frame {
   CompId comp;
-  int64_t limit_bytes;
+  LineLimit limit;
   int round;
   Callees callees; /* to be reduced next */
   uint32_t next;   /* of them */
@@ -61,9 +62,9 @@ typedef struct Frame {
   Arena *arena;
 } Frame;
 
-static Frame frame_new(const SearchJob *search, CompId comp, int64_t limit_bytes) {
+static Frame frame_new(const SearchJob *search, CompId comp, LineLimit limit) {
   return (Frame){.comp = comp,
-                 .limit_bytes = limit_bytes,
+                 .limit = limit,
                  .before_bytes = search->inner_bytes[comp],
                  .arena = arena_new(arena_options(search->scratch))};
 }
@@ -100,13 +101,13 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   if (search->forms)
     search_graph_add_forms(&graph, &search->context, search->forms, arena, search->scratch);
   OtherLines others = {0};
-  PricedLine best = search_computation(search, &graph, frame->limit_bytes, &others, arena);
+  PricedLine best = search_computation(search, &graph, frame->limit, &others, arena);
   bool is_entry = frame->comp == search->job->rewrite->module->entry;
-  bool is_enough = frame->limit_bytes > 0 && best.fits;
+  bool is_enough = frame->limit.bytes > 0 && best.fits;
   frame->callees = (Callees){0};
   frame->next = 0;
   if (!is_enough && may_go_down && frame->round < MAX_ROUNDS)
-    frame->callees = callees_over(search, &best, frame->limit_bytes, frame->arena);
+    frame->callees = callees_over(search, &best, frame->limit, frame->arena);
   frame->round++;
   frame->has_gained = false;
   bool is_done = frame->callees.list.len == 0;
@@ -123,15 +124,15 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   return is_done;
 }
 
-void search_tree(SearchJob *search, CompId comp, int64_t limit_bytes) {
+void search_tree(SearchJob *search, CompId comp, LineLimit limit) {
   VEC(Frame) frames = {0};
   Arena *arena = arena_new(arena_options(search->scratch));
-  *vec_push(arena, &frames) = frame_new(search, comp, limit_bytes);
+  *vec_push(arena, &frames) = frame_new(search, comp, limit);
   while (frames.len) {
     Frame *frame = &frames.data[frames.len - 1];
     if (frame->next < frame->callees.list.len) {
       Callee callee = frame->callees.list.data[frame->next++];
-      *vec_push(arena, &frames) = frame_new(search, callee.comp, callee.limit_bytes);
+      *vec_push(arena, &frames) = frame_new(search, callee.comp, callee.limit);
       continue;
     }
     /* If no callee has become smaller, they are not tried again. */
