@@ -58,7 +58,10 @@ static inline void add_forwarded(SearchGraph *graph, SearchNode *node, Arena *ar
  * a line may need less if something is read once more, as the memory is then not taken over. */
 static inline SearchGraph random_graph(Random *random, bool shares_whole, Arena *arena) {
   uint32_t len = 4 + below(random, MAX_NODES - 3);
-  SearchGraph graph = {.nodes = arena_zarray(arena, SearchNode, len), .num_nodes = len};
+  RematParameters *parameters = arena_alloc(arena, sizeof *parameters);
+  *parameters = parameters_default();
+  SearchGraph graph = {
+      .parameters = parameters, .nodes = arena_zarray(arena, SearchNode, len), .num_nodes = len};
   graph.held_bytes = below(random, 3);
   for (NodeId number = 0; number < len; number++) {
     SearchNode *node = &graph.nodes[number];

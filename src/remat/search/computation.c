@@ -2,10 +2,7 @@
 #include "remat/search/job.h"
 #include "remat/search/trim.h"
 
-enum {
-  NEARLY = 50,    /* so small a part of the limit may be missing for lower ones to be tried */
-  SHORT_PART = 4, /* of the steps, as a divisor, for a short search */
-};
+enum { SHORT_PART = 4 }; /* of the steps, as a divisor, for a short search */
 
 /* A computation, and how it is to be searched. */
 typedef struct Task {
@@ -112,7 +109,8 @@ static void note_found(SearchJob *search, const PricedLine *best, const OtherLin
 static void find_below(SearchJob *search, const Task *task, PricedLine *found, Patience *patience,
                        OtherLines *others, Arena *arena) {
   static const double factors[] = {0.96, 0.92};
-  if (found->peak_bytes - task->limit.bytes > task->limit.bytes / NEARLY) return;
+  int64_t most_missing = task->limit.bytes / search->job->parameters->search_nearly;
+  if (found->peak_bytes - task->limit.bytes > most_missing) return;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && !found->fits; i++) {
     Task below = *task;
     below.limit.bytes = (int64_t)((double)task->limit.bytes * factors[i]);

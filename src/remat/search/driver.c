@@ -4,15 +4,6 @@
 #include "remat/rewrite/dce.h"
 #include "remat/search/start.h"
 
-enum {
-  MAX_LIMITS = 8,    /* for lines, until one meets the budget */
-  FEW_LIMITS = 4,    /* when one does, for another one that costs less */
-  LEAST_GAP = 100,   /* between limits, as a part of the budget */
-  SHORT_PART = 8,    /* of the steps, for a short search */
-  NEARLY_FREE = 100, /* part of the time that is to be added for another one to be tried */
-  COSTLY = 4,        /* part of the time that a budget may cost before more steps are spent */
-};
-
 /* The searches of the entry, each of which begins from the module as it was given. */
 typedef struct Driver {
   SearchJob *search;
@@ -103,6 +94,7 @@ static bool search_near(Driver *driver, int64_t limit_bytes) {
 static bool try_corrected(void *of, uint32_t number) {
   Driver *driver = of;
   const Figures *last = &driver->last.figures;
+  const RematParameters *parameters = driver->search->job->parameters;
   int64_t budget = driver->search->job->peak_limit.bytes;
   bool is_met = driver->best.figures.taken.is_met;
   if (number == 0) {
@@ -112,7 +104,9 @@ static bool try_corrected(void *of, uint32_t number) {
     driver->num_failed = 0;
   }
   bool has_gained = number == 0 || !is_met || driver->best_is_last;
-  if (number + 1 >= (is_met ? FEW_LIMITS : MAX_LIMITS) || !has_gained) return false;
+  if (number + 1 >= (is_met ? parameters->search_few_limits : parameters->search_limits) ||
+      !has_gained)
+    return false;
   if (last->line_bytes > driver->limit.bytes) return false; /* it was not reached */
   if (last->line_peak_bytes <= budget) {
     if (last->line_bytes > driver->low_enough) driver->low_enough = last->line_bytes;
@@ -122,7 +116,8 @@ static bool try_corrected(void *of, uint32_t number) {
   }
   if (driver->low_enough > 0) {
     int64_t gap = driver->too_high - driver->low_enough;
-    return gap > budget / LEAST_GAP && search_near(driver, driver->low_enough + gap / 2);
+    return gap > budget / parameters->search_gap &&
+           search_near(driver, driver->low_enough + gap / 2);
   }
   int64_t fall = last->line_peak_bytes - budget;
   for (int i = 1; i < driver->num_failed && fall < budget; i++)
@@ -215,7 +210,8 @@ static LineLimit line_limit_of(const SearchJob *search) {
 static LineLimit search_shortly(Driver *driver, LineLimit limit) {
   SearchJob *search = driver->search;
   Patience part;
-  uint64_t num_steps = patience_steps_left(search->job->patience) / SHORT_PART;
+  uint64_t part_of = (uint64_t)search->job->parameters->search_short;
+  uint64_t num_steps = patience_steps_left(search->job->patience) / part_of;
   Patience *whole = search_job_take_part(search, num_steps, &part);
   search->rules.is_thorough = false;
   search_once(driver, limit);
@@ -311,7 +307,8 @@ static void search_other_start(Driver *driver, const Given *given, Arena *out) {
 
 static bool is_nearly_free(const Driver *driver, double given_seconds) {
   Score best = driver->best.figures.taken;
-  return best.is_met && best.seconds - given_seconds <= given_seconds / NEARLY_FREE;
+  double most_seconds = given_seconds / (double)driver->search->job->parameters->search_free;
+  return best.is_met && best.seconds - given_seconds <= most_seconds;
 }
 
 static Given given_note(const SearchJob *search, Arena *arena) {
@@ -355,8 +352,6 @@ enum {
   RUNG_PERCENT = 10, /* of the peak that was given: rungs are its multiples */
   NUM_RUNGS = 100 / RUNG_PERCENT - 1,
   NUM_LEVELS = 2, /* of steps for a rung */
-  BELOW = 4,      /* rungs that are tried below the best result, */
-  ABOVE = 1,      /* and above it, before there are more steps for one */
 };
 
 /* Which rungs have been tried, by level. */
@@ -373,15 +368,16 @@ static int64_t rung_bytes(const Ladder *ladder, int rung) {
 /* The next rung to try, which depends on nothing but the best result and what was tried: first
  * those just below it, then what a looser limit leads to, then the one below it with more steps.
  * Returns false if that leads nowhere any more. */
-static bool next_rung(const Ladder *ladder, int64_t best_bytes, int *rung, int *level) {
+static bool next_rung(const Ladder *ladder, const RematParameters *parameters, int64_t best_bytes,
+                      int *rung, int *level) {
   int below = NUM_RUNGS - 1;
   while (below >= 0 && rung_bytes(ladder, below) >= best_bytes)
     below--;
   *level = 0;
-  for (*rung = below; *rung >= 0 && *rung > below - BELOW; --*rung) {
+  for (*rung = below; *rung >= 0 && *rung > below - parameters->search_below; --*rung) {
     if (!ladder->is_tried[0][*rung]) return true;
   }
-  for (*rung = below + 1; *rung < NUM_RUNGS && *rung <= below + ABOVE; ++*rung) {
+  for (*rung = below + 1; *rung < NUM_RUNGS && *rung <= below + parameters->search_above; ++*rung) {
     if (!ladder->is_tried[0][*rung]) return true;
   }
   *rung = below;
@@ -449,9 +445,11 @@ static bool try_rung(void *of, uint32_t number) {
   Whole *whole = of;
   int rung, level;
   (void)number;
-  if (!next_rung(&whole->ladder, whole->best.figures.taken.bytes, &rung, &level)) return false;
+  const RematJob *job = whole->search->job;
+  if (!next_rung(&whole->ladder, job->parameters, whole->best.figures.taken.bytes, &rung, &level))
+    return false;
   uint64_t num_steps = level ? more_steps(whole) : whole->num_steps;
-  if (!patience_go_on(whole->search->job->patience, num_steps)) return false;
+  if (!patience_go_on(job->patience, num_steps)) return false;
   whole->ladder.is_tried[level][rung] = true;
   whole->rung = rung;
   search_as_for(whole, (PeakLimit){rung_bytes(&whole->ladder, rung)}, num_steps);
@@ -477,7 +475,8 @@ static bool try_more_steps(void *of, uint32_t number) {
   RematJob *job = whole->search->job;
   double given_seconds = whole->given.seconds;
   (void)number;
-  bool is_costly = whole->best.figures.taken.seconds - given_seconds > given_seconds / COSTLY;
+  double most_seconds = given_seconds / (double)job->parameters->search_costly;
+  bool is_costly = whole->best.figures.taken.seconds - given_seconds > most_seconds;
   if (is_costly && patience_go_on(job->patience, more_steps(whole)))
     search_as_for(whole, job->peak_limit, more_steps(whole));
   return true;

@@ -560,6 +560,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
   Sequence sequence = context->job->schedule->of[comp];
   Arena *inner = arena_new(arena_options(scratch));
   SearchGraph graph = {.comp = comp,
+                       .parameters = context->job->parameters,
                        .seconds_per_byte = 1 / context->device.memory_bandwidth,
                        .nodes = arena_array(out, SearchNode, (size_t)sequence.len + 1),
                        .tie_of = arena_zarray(out, uint8_t, (size_t)sequence.len + 1),

@@ -95,6 +95,7 @@ typedef struct NodeForm {
 
 typedef struct SearchGraph {
   CompId comp;
+  const RematParameters *parameters; /* of the job */
   SearchNode *nodes; /* the last one is the end; copies into other forms come after it */
   uint32_t num_nodes;
   NodeId

@@ -7,8 +7,6 @@
 #include "remat/search/runs.h"
 
 enum {
-  MAX_ROUNDS = 40,
-  MAX_CLOSURE = 400, /* steps that one recomputation may take */
   MAX_DEPTH = 200,
   FIRST_SHARE = 128, /* values of less than such a part of the largest excess are passed over */
   LESS_SHARE = 8,    /* by which it is divided when that leads nowhere */
@@ -243,7 +241,8 @@ static bool provide(Mend *mend, StepId step, uint32_t index, StepId place, uint3
 static bool add_to_closure(Mend *mend, StepId step, StepId place, uint32_t depth) {
   const uint32_t *first = mend->line->first_source;
   mend->num_looked += VISIT_LOOKS;
-  if (depth > MAX_DEPTH || mend->closure.len >= MAX_CLOSURE || mend->is_touched[step]) return false;
+  int64_t most = mend->line->graph->parameters->mend_closure;
+  if (depth > MAX_DEPTH || mend->closure.len >= most || mend->is_touched[step]) return false;
   mend->stamp_of[step] = mend->stamp;
   mend->seconds += node_of(mend, step)->seconds;
   *vec_push(mend->arena, &mend->closure) = step;
@@ -476,7 +475,8 @@ Line line_mended(const Line *line, int64_t limit_bytes, bool keeps_places, Patie
                      .is_refused = arena_zarray(kept, bool, line->graph->num_nodes),
                      .kept = kept};
   measure(&mending, line, limit_bytes);
-  for (uint32_t round = 0; round < MAX_ROUNDS && mending.excess > 0; round++) {
+  int64_t num_rounds = line->graph->parameters->mend_rounds;
+  for (int64_t round = 0; round < num_rounds && mending.excess > 0; round++) {
     Arena *arena = arena_new(arena_options(scratch));
     uint64_t steps = (uint64_t)mending.best.len * ROUND_STEPS;
     bool has_steps = patience_spend(patience, steps);

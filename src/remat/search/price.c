@@ -11,8 +11,6 @@ enum {
   /* Prices that make a round look at so much, for each step of the line, have nearly everything
    * computed again: no lower ones have led below the limit, and higher ones lead nowhere. */
   MOST_LOOKS = 1024,
-  LEAST_ROUNDS = 20,
-  STALE_SHARE = 3, /* such a part of all rounds without a better line is the end */
 };
 
 /* ---- what decisions depend on ---- */
@@ -97,6 +95,7 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *
                      .runs = runs_of_line(line, arena),
                      .costs = arena_array(arena, StepCost, len),
                      .needs = arena_array(arena, Need, line->first_source[len]),
+                     .most_visited = (uint32_t)line->graph->parameters->price_closure,
                      .arena = arena};
   for (StepId step = 0; step < len; step++) {
     uint32_t count = line->first_part[step + 1] - line->first_part[step];
@@ -212,6 +211,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
                       bool keeps_places, Patience *patience, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Arena *kept = arena_new(arena_options(scratch));
+  const RematParameters *parameters = line->graph->parameters;
   LineMemory memory = line_measure(line, arena);
   PricedLine best = priced_of(line, &memory, limit_bytes);
   double range = (double)(memory.peak_bytes - limit_bytes);
@@ -238,8 +238,8 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
       }
       arena_free(inner);
     }
-    uint32_t patience_rounds = num_rounds / STALE_SHARE;
-    if (round > LEAST_ROUNDS && round > last_better + patience_rounds) break;
+    uint32_t patience_rounds = num_rounds / (uint32_t)parameters->price_stale;
+    if (round > parameters->price_rounds && round > last_better + patience_rounds) break;
     change_prices(&pricing, bytes_at, limit_bytes, range);
   }
   best.line = line_copy(&best.line, out);

@@ -4,8 +4,7 @@
 #include "remat/search/price_internal.h"
 
 enum {
-  LOOKS_OF_STEP = 8,  /* demands that one looks at in the time for a step of a closure */
-  MAX_CLOSURE = 5000, /* steps that the cost of one recomputation looks at */
+  LOOKS_OF_STEP = 8, /* demands that one looks at in the time for a step of a closure */
   MAX_DEPTH = 1000,
   AHEAD = 8,        /* steps before a step is visited, what is known of it is fetched */
   MANY_PARTS = 256, /* of a step with so many, demands are for the whole */
@@ -73,7 +72,7 @@ static double recompute_cost(Pricing *pricing, StepId step, StepId place, double
                              uint32_t depth) {
   double cost = pricing->costs[step].seconds;
   pricing->num_looked += LOOKS_OF_STEP;
-  if (cost >= limit || ++pricing->num_visited > MAX_CLOSURE) return INFINITY;
+  if (cost >= limit || ++pricing->num_visited > pricing->most_visited) return INFINITY;
   pricing->costs[step].stamp = pricing->num_closures;
   if (pricing->costs[step].bytes > pricing->closure_bytes)
     pricing->closure_bytes = pricing->costs[step].bytes;

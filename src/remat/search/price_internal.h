@@ -72,9 +72,10 @@ typedef struct Pricing {
                            until when it must be held */
   StepCost *costs;      /* by step */
   Need *needs;          /* as Line.sources */
-  uint32_t num_closures, num_visited;
-  int64_t closure_bytes; /* live at most while a step of the closure runs */
-  uint64_t num_looked;   /* demands and steps in a round, steps as so many demands */
+  uint32_t num_closures;
+  uint32_t num_visited, most_visited; /* steps, for one recomputation */
+  int64_t closure_bytes;              /* live at most while a step of the closure runs */
+  uint64_t num_looked;                /* demands and steps in a round, steps as so many demands */
   bool keeps_places;
   double *begin_seconds; /* by step, one entry more, if values can be kept on the host: the time of
                             all steps before it */

@@ -1,16 +1,12 @@
 #include "remat/search/search.h"
 
+#include <assert.h>
+
 #include "remat/search/hoist.h"
 #include "remat/search/trial.h"
 #include "remat/search/trim.h"
 
 enum {
-  EXCESS_WEIGHT = 30, /* times the usual price: what it costs to mend an excess */
-  MAX_STALE = 3,      /* levels that lead nowhere, one after the other */
-  MAX_LEVELS = 12,    /* of improvement */
-  MAX_LEVELS_TIGHT = 8,
-  LOWEST_STEPS = 8,       /* limits that the lowest peak is looked for with */
-  NEAREST = 64,           /* part of what is above the least, by which a peak is to fall at last */
   LEAST_STEPS = 4000,     /* for each step of a line, that a search for a limit is worth */
   MOST_ORDERED = 3000000, /* steps of all orders of a line that are tried for the lowest peak */
 };
@@ -22,9 +18,21 @@ typedef struct Heat {
   uint32_t first_price, num_prices, num_unsure_prices;
 } Heat;
 
-static const Heat first_heat = {6, 10, 1, 3, 3}, last_heat = {2, 4, FIRST_LONG_PRICES, 3, 2};
+static const Heat first_heat = {.num_orders = 6,
+                                .num_unsure_orders = 10,
+                                .first_price = 1,
+                                .num_prices = 3,
+                                .num_unsure_prices = 3};
+static const Heat last_heat = {.num_orders = 2,
+                               .num_unsure_orders = 4,
+                               .first_price = FIRST_LONG_PRICES,
+                               .num_prices = 3,
+                               .num_unsure_prices = 2};
+static_assert(FIRST_LONG_PRICES + 3 <= NUM_PRICE_RULES && 1 + 3 <= FIRST_LONG_PRICES,
+              "heats use rules for prices that there are, the first one the short ones");
+static_assert(NUM_QUICK_ORDER_RULES <= NUM_ORDER_RULES, "quick searches use the first orders");
 
-typedef struct Search {
+typedef struct LineSearch {
   Goal goal;
   KeptLines best;        /* best first */
   KeptLines candidates;  /* that it goes on from, those of the best merit first */
@@ -36,25 +44,29 @@ typedef struct Search {
   Trials trials;
   Patience *patience;
   Arena *scratch;
-} Search;
+} LineSearch;
 
-static const PricedLine *best_of(const Search *search) {
+static const PricedLine *best_of(const LineSearch *search) {
   return &search->best.list[0].priced;
 }
 
-static bool has_steps(const Search *search) {
+static const RematParameters *parameters_of(const LineSearch *search) {
+  return search->trials.given->graph->parameters;
+}
+
+static bool has_steps(const LineSearch *search) {
   return patience_steps_left(search->patience) > 0;
 }
 
 /* A line that fits and recomputes nothing is the end, too. */
-static bool has_ended(const Search *search) {
+static bool has_ended(const LineSearch *search) {
   const PricedLine *best = best_of(search);
   return !has_steps(search) || priced_is_free(best, search->least_seconds);
 }
 
 /* Keeps what a trial has found: a TrialKeepFn. */
 static void keep(void *context, const Trial *trial) {
-  Search *search = context;
+  LineSearch *search = context;
   double merit = 0;
   for (uint32_t i = 0; i < trial->num_found; i++) {
     const PricedLine *found = &trial->found[i];
@@ -74,20 +86,20 @@ static void keep(void *context, const Trial *trial) {
   }
 }
 
-static void run_trials(Search *search) {
+static void run_trials(LineSearch *search) {
   search->goal.has_fit = best_of(search)->fits;
   search->goal.seconds = best_of(search)->seconds;
   search->trials.goal = search->goal;
   trials_run(&search->trials, keep, search);
 }
 
-static void add_trial(Search *search, Trial trial) {
+static void add_trial(LineSearch *search, Trial trial) {
   search->trials.list[search->trials.len++] = trial;
   if (search->trials.len == NUM_TRIALS) run_trials(search);
 }
 
 /* The best order first. Orders that come to the same are taken as the same. */
-static void rank_orders(Search *search) {
+static void rank_orders(LineSearch *search) {
   Order *orders = search->orders;
   uint32_t num_ranked = 0;
   for (uint32_t i = 0; i < search->num_orders; i++) {
@@ -109,7 +121,7 @@ static void rank_orders(Search *search) {
   search->num_orders = num_ranked;
 }
 
-static void try_rules(Search *search) {
+static void try_rules(LineSearch *search) {
   const SearchRules *rules = search->goal.rules;
   search->num_orders = rules->keeps_order   ? 1
                        : rules->is_thorough ? NUM_ORDER_RULES
@@ -122,7 +134,7 @@ static void try_rules(Search *search) {
 }
 
 /* Tries the best orders with more prices. */
-static void run_heat(Search *search, const Heat *heat) {
+static void run_heat(LineSearch *search, const Heat *heat) {
   bool is_sure = best_of(search)->fits;
   uint32_t num_prices = is_sure ? heat->num_prices : heat->num_unsure_prices;
   uint32_t num_orders = is_sure ? heat->num_orders : heat->num_unsure_orders;
@@ -148,7 +160,7 @@ static bool has_new(const KeptLines *now, const KeptLines *before) {
 }
 
 /* Goes on from the candidates, as long as that leads anywhere. Levels differ in what they try. */
-static void improve(Search *search, uint32_t num_levels) {
+static void improve(LineSearch *search, int64_t num_levels) {
   bool is_tight = search->is_tight;
   uint32_t num_stale = 0;
   for (uint32_t level = 0; level < num_levels; level++) {
@@ -162,18 +174,19 @@ static void improve(Search *search, uint32_t num_levels) {
     bool has_gained = priced_is_better(best_of(search), &best) ||
                       (is_tight && has_new(&search->candidates, &before));
     num_stale = has_gained ? 0 : num_stale + 1;
-    bool goes_on = num_stale < MAX_STALE;
+    bool goes_on = num_stale < parameters_of(search)->search_stale;
     kept_free(&before);
     if (!goes_on || has_ended(search)) break;
   }
 }
 
-static void improve_all(Search *search) {
-  improve(search, search->is_tight ? MAX_LEVELS_TIGHT : MAX_LEVELS);
+static void improve_all(LineSearch *search) {
+  const RematParameters *parameters = parameters_of(search);
+  improve(search, search->is_tight ? parameters->search_tight_levels : parameters->search_levels);
 }
 
 /* Half of the steps are left for the improvement of what is found. */
-static void run_first_heat(Search *search) {
+static void run_first_heat(LineSearch *search) {
   Patience *whole = search->patience;
   Patience part = patience_part(whole, patience_steps_left(whole) / 2);
   search->patience = search->trials.patience = &part;
@@ -185,7 +198,7 @@ static void run_first_heat(Search *search) {
 /* ---- lines ---- */
 
 /* Goes on from lines that were found for another limit. Returns whether one fits. */
-static bool search_from_known(Search *search) {
+static bool search_from_known(LineSearch *search) {
   const OtherLines *known = search->goal.rules->known;
   int64_t limit_bytes = search->goal.limit_bytes;
   Arena *scratch = search->scratch;
@@ -207,7 +220,7 @@ static bool search_from_known(Search *search) {
 /* The candidates are improved once before other prices are tried: in tight budgets that leads below
  * the limit more often, and prices then have a time to compare with. There they are improved
  * further before the long heat, too, which takes all steps that it gets. */
-static void search_all(Search *search) {
+static void search_all(LineSearch *search) {
   if (search_from_known(search)) return;
   kept_free(&search->candidates);
   try_rules(search);
@@ -220,7 +233,7 @@ static void search_all(Search *search) {
   improve_all(search);
 }
 
-static void hand_over_others(const Search *search, OtherLines *others, Arena *out) {
+static void hand_over_others(const LineSearch *search, OtherLines *others, Arena *out) {
   others->len = 0;
   for (uint32_t i = 1; i < search->best.len && others->len < MAX_OTHERS; i++) {
     const PricedLine *other = &search->best.list[i].priced;
@@ -235,9 +248,9 @@ PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules
   PricedLine unchanged = priced_measure(given, limit_bytes, scratch);
   double usual_price =
       given->len ? unchanged.seconds / ((double)unchanged.peak_bytes * given->len) : 0;
-  Search search = {
+  LineSearch search = {
       .goal = {.limit_bytes = limit_bytes, .rules = rules, .given_excess = unchanged.excess},
-      .excess_seconds = EXCESS_WEIGHT * usual_price,
+      .excess_seconds = (double)given->graph->parameters->search_excess * usual_price,
       .least_seconds = unchanged.seconds,
       .patience = patience,
       .scratch = scratch};
@@ -269,7 +282,8 @@ PricedLine search_lowered(const PricedLine *priced, int64_t limit_bytes, const S
 static void lower_further(KeptLines *kept, int64_t low, const SearchRules *rules,
                           Patience *patience, Arena *arena, Arena *scratch) {
   const PricedLine *lowest = &kept->list[0].priced;
-  for (int64_t part = 2; part <= NEAREST && !patience_is_over(patience);) {
+  const RematParameters *parameters = lowest->line.graph->parameters;
+  for (int64_t part = 2; part <= parameters->search_nearest && !patience_is_over(patience);) {
     int64_t before = lowest->peak_bytes;
     PricedLine found =
         search_lowered(lowest, before - (before - low) / part, rules, patience, arena, scratch);
@@ -292,7 +306,8 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
   first.fits = false; /* compared by peak */
   kept_add(&kept, &first);
   const PricedLine *lowest = &kept.list[0].priced;
-  for (uint32_t i = 0; i < LOWEST_STEPS && !patience_is_over(patience); i++) {
+  for (int i = 0; i < given->graph->parameters->search_halvings && !patience_is_over(patience);
+       i++) {
     int64_t high = lowest->peak_bytes, middle = low + (high - low) / 2;
     if (low >= high) break;
     uint64_t num_steps = patience_steps_left(patience) / 3;
@@ -321,7 +336,8 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
  * Patience counts moves, which are few in some large modules; so orders are counted, too. */
 static bool try_orders_alone(const Goal *goal, const Line *given, KeptLines *kept,
                              uint32_t *num_orders_left, Patience *patience, Arena *scratch) {
-  static const HoistRules again = {true, true, true, 2};
+  static const HoistRules again = {
+      .moves_cones = true, .is_tolerant = true, .frees_sources = true, .num_sweeps = 2};
   for (uint32_t number = 1; number < NUM_ORDER_RULES; number++) {
     if (*num_orders_left == 0 || patience_is_over(patience)) break;
     --*num_orders_left;
@@ -349,7 +365,9 @@ PricedLine search_lowest_order(const Line *given, Patience *patience, Arena *out
   kept_add(&kept, &unchanged);
   int64_t low = given->graph->held_bytes;
   uint32_t num_orders_left = MOST_ORDERED / (given->len + 1) + 1;
-  for (int i = 0; i < LOWEST_STEPS && num_orders_left > 0 && !patience_is_over(patience); i++) {
+  for (int i = 0; i < given->graph->parameters->search_halvings && num_orders_left > 0 &&
+                  !patience_is_over(patience);
+       i++) {
     int64_t high = kept.list[0].priced.peak_bytes;
     if (low >= high) break;
     goal.limit_bytes = low + (high - low) / 2;

@@ -9,7 +9,6 @@
 
 enum {
   MEASURING_STEPS = 50, /* for each instruction, to measure the module */
-  LEAST_ROOM = 200,     /* below the budget, as a part of it, that is worth a look */
   MOST_REORDERED = 2,   /* lines that are tried in other orders, since packing wastes memory */
   MOST_LOWERED = 4,     /* lines that are lowered until packing lets one meet the budget */
 };
@@ -163,7 +162,7 @@ static bool take_raised(void *of, uint32_t number) {
   RematJob *job = search->job;
   const PricedLine *line = taking->best;
   int64_t room = job->peak_limit.bytes - taking->of_best.bytes;
-  if (room <= job->peak_limit.bytes / LEAST_ROOM) return false;
+  if (room <= job->peak_limit.bytes / job->parameters->search_room) return false;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
     int64_t limit_bytes = line->peak_bytes + (int64_t)(factors[i] * (double)room);
     PricedLine *raised = arena_alloc(taking->arena, sizeof *raised);

@@ -1,10 +1,7 @@
 /* A computation and those that it calls, which are reduced where their caller cannot be. */
 #include "remat/search/job.h"
 
-enum {
-  MAX_ROUNDS = 3, /* searches of one computation, between which its callees are reduced */
-  MAX_DEPTH = 32, /* of calls */
-};
+enum { MAX_DEPTH = 32 }; /* of calls */
 
 /* A computation that is to need less. */
 typedef struct Callee {
@@ -106,7 +103,7 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   bool is_enough = frame->limit.bytes > 0 && best.fits;
   frame->callees = (Callees){0};
   frame->next = 0;
-  if (!is_enough && may_go_down && frame->round < MAX_ROUNDS)
+  if (!is_enough && may_go_down && frame->round < search->job->parameters->search_callee_rounds)
     frame->callees = callees_over(search, &best, frame->limit, frame->arena);
   frame->round++;
   frame->has_gained = false;

@@ -1,5 +1,7 @@
 #include "remat/search/trial.h"
 
+#include <assert.h>
+
 #include "ir/parallel.h"
 #include "remat/search/hoist.h"
 #include "remat/search/mend.h"
@@ -7,22 +9,37 @@
 #include "remat/search/trim.h"
 #include "remat/search/updates.h"
 
-enum {
-  MEND_PASSES = 3,
-  MENDABLE = 10, /* so small a part of the excess that there was at first is mended */
-};
-
 /* The first one finds what is between the equal decisions about values that are alike. */
-static const PriceRules price_rules[] = {
-    {48, 0.5, 10, 0.1, 1}, {48, 0.3, 3, 0, 0},  {48, 0.5, 10, 0, 1},    {48, 0.5, 10, 0, 0},
-    {300, 0.3, 3, 0, 1},   {300, 0.5, 1, 0, 0}, {300, 0.5, 10, 0.1, 0},
+static const PriceRules price_rules[NUM_PRICE_RULES] = {
+    {.num_rounds = 48, .rate = 0.5, .gain = 10, .spread = 0.1, .passing = 1},
+    {.num_rounds = 48, .rate = 0.3, .gain = 3},
+    {.num_rounds = 48, .rate = 0.5, .gain = 10, .passing = 1},
+    {.num_rounds = 48, .rate = 0.5, .gain = 10},
+    {.num_rounds = 300, .rate = 0.3, .gain = 3, .passing = 1},
+    {.num_rounds = 300, .rate = 0.5, .gain = 1},
+    {.num_rounds = 300, .rate = 0.5, .gain = 10, .spread = 0.1},
 };
 enum {
   FIRST_IMPROVING = 1, /* with these, lines are improved */
   NUM_IMPROVING = 3,
 };
+static_assert(FIRST_IMPROVING + NUM_IMPROVING <= FIRST_LONG_PRICES, "lines are improved quickly");
 
 typedef Line OrderRule(const Line *line, bool *has_moved, Arena *out, Arena *scratch);
+
+/* The ways to hoist an order. */
+#define CONES \
+  { .moves_cones = true, .num_sweeps = 4 }
+#define TOLERANT_CONES \
+  { .moves_cones = true, .is_tolerant = true, .num_sweeps = 4 }
+#define FREE_CONES \
+  { .moves_cones = true, .frees_sources = true, .num_sweeps = 4 }
+#define TOLERANT_FREE_CONES \
+  { .moves_cones = true, .is_tolerant = true, .frees_sources = true, .num_sweeps = 4 }
+#define STEPS \
+  { .num_sweeps = 4 }
+#define FREE_STEPS \
+  { .frees_sources = true, .num_sweeps = 4 }
 
 /* An order to decide in: the given one, that with other places for updates, or one that does not
  * depend on it, hoisted or not. */
@@ -33,28 +50,29 @@ typedef struct OrderRules {
 } OrderRules;
 
 /* None of them is the best one everywhere. An order for a lower limit may leave less to be computed
- * again than one that is just good enough. */
+ * again than one that is just good enough. A new row goes to the end, as the first ones are those
+ * of quick searches. */
 static const OrderRules order_rules[NUM_ORDER_RULES] = {
-    {NULL, 0, {0}},
-    {line_with_late_updates, 1, {true, false, false, 4}},
-    {NULL, 1, {true, true, true, 4}},
-    {NULL, 1, {true, false, false, 4}},
-    {line_with_eager_updates, 1, {true, false, false, 4}},
-    {line_with_late_updates, 1, {true, true, true, 4}},
-    {line_with_late_updates, 0, {0}},
-    {NULL, 1, {true, true, false, 4}},
-    {NULL, 1, {true, false, true, 4}},
-    {NULL, 1, {false, false, true, 4}},
-    {NULL, 1, {false, false, false, 4}},
-    {line_with_early_updates, 1, {true, false, false, 4}},
-    {line_with_early_updates, 1, {true, true, true, 4}},
-    {line_with_eager_updates, 1, {true, true, true, 4}},
-    {line_with_eager_updates, 0, {0}},
-    {line_in_post_order, 1, {true, false, false, 4}},
-    {line_in_post_order, 1, {true, true, true, 4}},
-    {line_with_late_updates, 0.85, {true, false, false, 4}},
-    {NULL, 0.85, {true, true, true, 4}},
-    {NULL, 0.85, {true, false, false, 4}},
+    {.share = 0},
+    {.change = line_with_late_updates, .share = 1, .hoisting = CONES},
+    {.share = 1, .hoisting = TOLERANT_FREE_CONES},
+    {.share = 1, .hoisting = CONES},
+    {.change = line_with_eager_updates, .share = 1, .hoisting = CONES},
+    {.change = line_with_late_updates, .share = 1, .hoisting = TOLERANT_FREE_CONES},
+    {.change = line_with_late_updates, .share = 0},
+    {.share = 1, .hoisting = TOLERANT_CONES},
+    {.share = 1, .hoisting = FREE_CONES},
+    {.share = 1, .hoisting = FREE_STEPS},
+    {.share = 1, .hoisting = STEPS},
+    {.change = line_with_early_updates, .share = 1, .hoisting = CONES},
+    {.change = line_with_early_updates, .share = 1, .hoisting = TOLERANT_FREE_CONES},
+    {.change = line_with_eager_updates, .share = 1, .hoisting = TOLERANT_FREE_CONES},
+    {.change = line_with_eager_updates, .share = 0},
+    {.change = line_in_post_order, .share = 1, .hoisting = CONES},
+    {.change = line_in_post_order, .share = 1, .hoisting = TOLERANT_FREE_CONES},
+    {.change = line_with_late_updates, .share = 0.85, .hoisting = CONES},
+    {.share = 0.85, .hoisting = TOLERANT_FREE_CONES},
+    {.share = 0.85, .hoisting = CONES},
 };
 
 /* ---- one trial ---- */
@@ -67,7 +85,8 @@ static void add_found(Trial *trial, const PricedLine *priced, bool is_end) {
 PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
                         Arena *scratch) {
   PricedLine mended = *priced;
-  for (int i = 0; i < MEND_PASSES && mended.excess > 0; i++) {
+  const RematParameters *parameters = priced->line.graph->parameters;
+  for (int i = 0; i < parameters->search_mend_passes && mended.excess > 0; i++) {
     double before = mended.excess;
     Line line = line_mended(&mended.line, goal->limit_bytes, goal->rules->keeps_order, patience,
                             out, scratch);
@@ -84,8 +103,9 @@ static void price(const Goal *goal, Trial *trial, const Line *order, uint32_t pr
   PricedLine found = price_line(order, goal->limit_bytes, &price_rules[prices],
                                 goal->rules->keeps_order, &trial->patience, out, scratch);
   add_found(trial, &found, false);
+  double mendable = (double)order->graph->parameters->search_mendable;
   bool may_mend = trial->kind == TRIAL_IMPROVE && !found.fits &&
-                  found.excess * MENDABLE < goal->given_excess &&
+                  found.excess * mendable < goal->given_excess &&
                   (!goal->has_fit || found.seconds < goal->seconds);
   if (!may_mend) return;
   PricedLine mended = trial_mended(goal, &found, &trial->patience, out, scratch);
@@ -140,7 +160,9 @@ static void drop_invalid(Trial *trial, uint32_t first, Arena *scratch) {
  * that fits is ordered for a lower limit, so that some of its runs turn out unnecessary. If it fits
  * then, this is a new order for the original steps as well, in which all is decided again. */
 static void improve(const Goal *goal, Trial *trial, Arena *out, Arena *scratch) {
-  static const HoistRules rules[] = {{true, false, false, 2}, {true, true, true, 2}};
+  static const HoistRules rules[] = {
+      {.moves_cones = true, .num_sweeps = 2},
+      {.moves_cones = true, .is_tolerant = true, .frees_sources = true, .num_sweeps = 2}};
   static const double lower[] = {0.97, 0.9, 0.8, 0.95};
   uint32_t num_lower = sizeof lower / sizeof *lower;
   uint32_t prices = FIRST_IMPROVING + trial->level % NUM_IMPROVING;

@@ -9,8 +9,9 @@
 enum {
   NUM_ORDER_RULES = 20,
   NUM_QUICK_ORDER_RULES = 5, /* the first ones are the best most often */
-  FIRST_LONG_PRICES = 4,     /* these have far more rounds, and come closer to the best prices */
-  NUM_TRIALS = 4,            /* side by side, on however many threads */
+  NUM_PRICE_RULES = 7,
+  FIRST_LONG_PRICES = 4, /* these have far more rounds, and come closer to the best prices */
+  NUM_TRIALS = 4,        /* side by side, on however many threads */
 };
 
 /* What trials are judged by. It changes only between those that run side by side, so that results

@@ -4,8 +4,6 @@
 
 #include "analysis/memory/timeline.h"
 
-enum { NUM_PASSES = 3 };
-
 typedef struct Use {
   StepId reader;
   uint32_t operand;
@@ -339,7 +337,7 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
     }
   }
   if (candidates.len) qsort(candidates.data, candidates.len, sizeof *candidates.data, by_seconds);
-  for (uint32_t pass = 0; pass < NUM_PASSES; pass++) {
+  for (uint32_t pass = 0; pass < line->graph->parameters->trim_passes; pass++) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < candidates.len; i++) {
       Candidate candidate = candidates.data[i];
