@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "advice/order_anew.h"
 #include "advice/summary.h"
 
 #include "emit/human.h"
@@ -179,11 +180,13 @@ static void show_module(const Advisor *advisor, rh_advice *advice) {
   advice->peak_source_line = before->peak_source_line;
 }
 
-rh_status advice_make(const AdviceRequest *request, rh_advice *advice, Arena *out,
-                      rh_diags *diags) {
+rh_status advice_make(const AdviceRequest *asked, rh_advice *advice, Arena *out, rh_diags *diags) {
+  AdviceRequest own = *asked, *request = &own;
   Advisor advisor;
   *advice = (rh_advice){0};
   advisor_open(&advisor, request, request->module, false, out, diags);
+  own.scheduler =
+      order_scheduler_of(request->module, advisor.before.memory.temp_bytes, advisor.scratch);
   const Measured first = advisor.before;
   bool is_within = first.counted_bytes <= request->limit_bytes && request->limit_bytes != INT64_MAX;
   PlanSteps steps = {0};

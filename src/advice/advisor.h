@@ -14,6 +14,7 @@
 #include "emit/report/report.h"
 #include "ir/handle.h"
 #include "ir/source_place.h"
+#include "schedule/scheduler.h"
 
 /* What the caller wants. */
 typedef struct AdviceRequest {
@@ -23,6 +24,7 @@ typedef struct AdviceRequest {
   const DeviceProfile *device;
   int64_t default_trip_count;
   uint32_t max_steps;
+  const Scheduler *scheduler; /* that the module's order comes from; NULL = unknown */
 } AdviceRequest;
 
 /* A module, and what is measured of it. */

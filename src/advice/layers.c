@@ -65,13 +65,28 @@ typedef struct Call {
 typedef struct Finder {
   const ForwardPart *forward;
   LayersList *found;
-  VEC(Call) calls; /* one for each function: its first call */
+  VEC(Call) calls;     /* one for each function: its first call */
+  SchedPos *positions; /* by InstId; NO_ID = not in the sequence */
+  InstId *named;       /* by InstId: what has the metadata for it, itself or one inside of it */
   Arena *out, *scratch;
 } Finder;
 
 static int32_t frame_of(const Module *module, InstId id) {
   const Metadata *metadata = inst_metadata(module, id);
   return metadata ? metadata->stack_frame_id : 0;
+}
+
+/* A fusion that XLA makes of parts of others has no metadata of its own. The last instruction
+ * inside of it that has some stands for it. */
+static InstId named_inside(const Module *module, InstId id) {
+  if (frame_of(module, id) || op_name_of(module, id).len) return id;
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return id;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = comp_num_insts(module, comp); i-- > 0;) {
+    InstId inner = comp_inst(module, comp, i);
+    if (frame_of(module, inner)) return inner;
+  }
+  return id;
 }
 
 /* The number of the frame from which a function is called on this stack, 0 = it is not on it. Of
@@ -124,9 +139,10 @@ typedef struct Roles {
 } Roles;
 
 /* Numbers in names are left out, because scopes of repetitions differ in them. */
-static uint64_t role_key(const Module *module, InstId id) {
-  Str name = op_name_of(module, id);
-  uint64_t key = hash_mix(HASH_SEED, (uint64_t)frame_of(module, id));
+static uint64_t role_key(const Finder *finder, InstId id) {
+  const Module *module = finder->forward->module;
+  Str name = op_name_of(module, finder->named[id]);
+  uint64_t key = hash_mix(HASH_SEED, (uint64_t)frame_of(module, finder->named[id]));
   for (uint32_t i = 0; i < name.len; i++) {
     if (!char_is_digit(name.data[i])) key = hash_mix(key, (unsigned char)name.data[i]);
   }
@@ -208,13 +224,15 @@ static uint32_t most_calls(const Module *module, const FrameCounts *counts, cons
   return least;
 }
 
-/* The number that most roles have is how often the function is called; the first role that has it
- * marks where each call begins. */
-static Role begin_of(const Roles *roles) {
+/* The number that most roles have is how often the function is called, at most `most_calls`; the
+ * first role that has it marks where each call begins. A role that a call has several times is none.
+ */
+static Role begin_of(const Roles *roles, uint32_t most_calls) {
   Role best = {0};
   uint32_t most = 0;
   for (uint32_t i = 0; i < roles->list.len; i++) {
     uint32_t alike = 0, count = roles->list.data[i].count;
+    if (count > most_calls) continue;
     for (uint32_t k = 0; k < roles->list.len; k++)
       alike += roles->list.data[k].count == count ? count : 0;
     bool is_better = alike > most || (alike == most && count > best.count);
@@ -229,7 +247,88 @@ static Role begin_of(const Roles *roles) {
   return best;
 }
 
-/* Numbers the calls of a function. Calls from different frames are different ones. */
+/* ---- where one call ends and the next one begins ---- */
+
+enum { MOST_MOVED = 64 }; /* instructions that may belong to either of two calls */
+
+/* The bytes of arrays that a call makes before `border`, and that it or the next call reads behind
+ * it. */
+static int64_t bytes_across(const Finder *finder, const Layers *layers, uint32_t number,
+                            SchedPos border) {
+  const ForwardPart *forward = finder->forward;
+  const Module *module = forward->module;
+  int64_t bytes = 0;
+  for (SchedPos pos = 0; pos < border; pos++) {
+    if (layers->instance_of[pos] != number) continue;
+    InstId id = forward->sequence.ids[pos];
+    bool is_across = false;
+    for (uint32_t i = 0; i < inst_get(module, id)->users.len && !is_across; i++) {
+      SchedPos user = finder->positions[inst_users(module, id)[i]];
+      if (user == NO_ID || user < border || user > forward->end) continue;
+      uint32_t instance = layers->instance_of[user];
+      is_across = instance == number || instance == number + 1;
+    }
+    if (is_across && shape_is_array(inst_shape(module, id)))
+      bytes += inst_shape(module, id)->bytes;
+  }
+  return bytes;
+}
+
+/* What follows the last instruction that each call has may be the end of this call, or the
+ * beginning of the next one where the first call was fused otherwise. The border is where the
+ * fewest bytes are handed on, the last such place. */
+static void move_border(const Finder *finder, Layers *layers, Roles *roles, uint32_t count,
+                        uint32_t number) {
+  const ForwardPart *forward = finder->forward;
+  const Module *module = forward->module;
+  SchedPos tail[MOST_MOVED];
+  uint32_t len = 0;
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    if (layers->instance_of[pos] != number) continue;
+    InstId id = forward->sequence.ids[pos];
+    bool is_in_each = is_work(module, id) &&
+                      role_of(roles, role_key(finder, id), pos, finder->scratch)->count == count;
+    if (is_in_each) {
+      len = 0;
+    } else if (len < MOST_MOVED) {
+      tail[len++] = pos;
+    }
+  }
+  if (len == 0 || len == MOST_MOVED) return;
+  int64_t least = bytes_across(finder, layers, number, tail[len - 1] + 1);
+  uint32_t first = len;
+  for (uint32_t i = len; i-- > 0;) {
+    int64_t bytes = bytes_across(finder, layers, number, tail[i]);
+    if (bytes >= least) continue;
+    least = bytes;
+    first = i;
+  }
+  for (uint32_t i = first; i < len; i++)
+    layers->instance_of[tail[i]] = number + 1;
+}
+
+/* ---- the calls ---- */
+
+/* What has no metadata at all, such as a conversion that XLA adds, goes with what it is computed
+ * from. */
+static void add_nameless(const Finder *finder, const FrameCounts *counts, Layers *layers) {
+  const ForwardPart *forward = finder->forward;
+  const Module *module = forward->module;
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    InstId id = forward->sequence.ids[pos];
+    bool is_nameless = counts->is_derived[id] && !frame_of(module, finder->named[id]) &&
+                       !op_name_of(module, finder->named[id]).len;
+    for (uint32_t i = 0; is_nameless && i < inst_get(module, id)->num_operands; i++) {
+      SchedPos operand = finder->positions[inst_operand(module, id, i)];
+      if (operand == NO_ID || operand > forward->end) continue;
+      uint32_t instance = layers->instance_of[operand];
+      if (instance != NO_ID) layers->instance_of[pos] = instance;
+    }
+  }
+}
+
+/* Numbers the calls of a function. Calls from different frames are different ones. What is computed
+ * from no argument is in none: XLA merges it, and the first call would seem to have it. */
 static void number_calls(Finder *finder, const FrameCounts *counts, const Call *call,
                          Layers *layers) {
   const ForwardPart *forward = finder->forward;
@@ -237,7 +336,8 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
   VEC(int32_t) callers = {0};
   uint32_t num_insts = 0;
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
-    int32_t caller = caller_on_stack(module, frame_of(module, forward->sequence.ids[pos]), call);
+    InstId named = finder->named[forward->sequence.ids[pos]];
+    int32_t caller = caller_on_stack(module, frame_of(module, named), call);
     bool is_new = caller != 0;
     for (uint32_t i = 0; i < callers.len; i++)
       is_new &= callers.data[i] != caller;
@@ -246,13 +346,15 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
   for (uint32_t c = 0; c < callers.len; c++) {
     Roles roles = {0};
     for (int pass = 0; pass < 2; pass++) {
-      Role begin = pass ? begin_of(&roles) : (Role){0};
-      if (begin.count > most_calls(module, counts, call, callers.data[c])) begin = (Role){0};
+      uint32_t most = pass ? most_calls(module, counts, call, callers.data[c]) : 0;
+      Role begin = pass ? begin_of(&roles, most) : (Role){0};
       uint32_t number = layers->num_instances, num_begun = 0;
       for (SchedPos pos = 0; pos <= forward->end; pos++) {
         InstId id = forward->sequence.ids[pos];
-        if (caller_on_stack(module, frame_of(module, id), call) != callers.data[c]) continue;
-        uint64_t key = role_key(module, id);
+        int32_t frame = frame_of(module, finder->named[id]);
+        bool is_called = caller_on_stack(module, frame, call) == callers.data[c];
+        if (!is_called || !counts->is_derived[id]) continue;
+        uint64_t key = role_key(finder, id);
         if (pass == 0) {
           if (is_work(module, id)) role_of(&roles, key, pos, finder->scratch)->count++;
           num_insts++;
@@ -263,9 +365,12 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
         layers->num_instances = number + 1;
       }
       if (pass == 0 && roles.list.len == 0) break;
+      for (uint32_t i = number - (num_begun > 0 ? num_begun - 1 : 0); pass && i < number; i++)
+        move_border(finder, layers, &roles, begin.count, i);
     }
   }
   if (num_insts < LEAST_INSTRUCTIONS) layers->num_instances = 0;
+  add_nameless(finder, counts, layers);
 }
 
 static uint32_t *new_instances(const Finder *finder) {
@@ -334,7 +439,8 @@ static void add_scope(Finder *finder, uint32_t below, Str pattern) {
   VEC(Str) paths = {0};
   Layers layers = {.scope = pattern, .instance_of = new_instances(finder)};
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
-    Str path = numbered_path(forward->module, forward->sequence.ids[pos], below, finder->scratch);
+    InstId named = finder->named[forward->sequence.ids[pos]];
+    Str path = numbered_path(forward->module, named, below, finder->scratch);
     if (!path.len || !str_equal(starred(path, finder->scratch), pattern)) continue;
     uint32_t number = 0;
     while (number < paths.len && !str_equal(paths.data[number], path))
@@ -351,7 +457,8 @@ static void add_scopes(Finder *finder) {
   for (uint32_t below = 0; below <= 1; below++) {
     VEC(Str) patterns = {0};
     for (SchedPos pos = 0; pos <= forward->end && patterns.len < MAX_LAYERS; pos++) {
-      Str path = numbered_path(forward->module, forward->sequence.ids[pos], below, finder->scratch);
+      InstId named = finder->named[forward->sequence.ids[pos]];
+      Str path = numbered_path(forward->module, named, below, finder->scratch);
       if (!path.len) continue;
       Str pattern = starred(path, finder->out);
       bool is_new = true;
@@ -451,6 +558,13 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   if (forward->end == NO_ID) return found;
   ArenaMark mark = arena_mark(scratch);
   Finder finder = {.forward = forward, .found = &found, .out = out, .scratch = scratch};
+  finder.positions = arena_array(scratch, SchedPos, forward->module->insts.len);
+  memset(finder.positions, 0xff, forward->module->insts.len * sizeof *finder.positions);
+  for (SchedPos pos = 0; pos < forward->sequence.len; pos++)
+    finder.positions[forward->sequence.ids[pos]] = pos;
+  finder.named = arena_array(scratch, InstId, forward->module->insts.len);
+  for (InstId id = 0; id < forward->module->insts.len; id++)
+    finder.named[id] = named_inside(forward->module, id);
   add_functions(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].scope = common_scope(forward, &found.list.data[i], out, scratch);

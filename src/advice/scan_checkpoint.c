@@ -59,7 +59,7 @@ static void propose_pair(Advisor *advisor, const LoopPair *pair) {
   rh_remedy remedy = scan_remedy(&scan, "checkpoint-scan");
   remedy.confidence = "medium";
   write_checkpoint(advisor, &scan, NULL, &remedy);
-  rh_module *made = loop_pair_simulate(advisor, pair, pair->trips);
+  rh_module *made = loop_pair_simulate(advisor, pair, pair->trips, 0);
   (void)advisor_add_timed(advisor, &remedy, made, pair->forward_seconds);
 }
 

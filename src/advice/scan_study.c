@@ -121,13 +121,39 @@ static void begin_with_clones(rh_module *made, CompId comp, Arena *scratch) {
   arena_free(arena);
 }
 
-static void begin_loops_with_clones(rh_module *made, Arena *scratch) {
+static bool has_clones(const rh_module *made, CompId comp) {
+  Sequence sequence = made->schedule.of[comp];
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    uint8_t kind = made->marks ? made->marks[sequence.ids[pos]].kind : REMAT_KIND_NONE;
+    if (kind == REMAT_KIND_CLONE || kind == REMAT_KIND_MOVED) return true;
+  }
+  return false;
+}
+
+/* Orders the bodies of loops that compute something again: as the scheduler of the module does or,
+ * where it is not known, with what is computed again first. */
+static void order_loops(const Advisor *advisor, rh_module *made) {
   const Module *module = made->module;
+  const Scheduler *scheduler = advisor->request->scheduler;
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  Schedule anew = {0};
+  if (scheduler) {
+    ScheduleContext context = schedule_context_build(module, arena, advisor->scratch);
+    scheduler->run(&context, &anew, arena, advisor->scratch);
+  }
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
-    if (inst->opcode == OPCODE_WHILE && !(inst->flags & INST_DEAD))
-      begin_with_clones(made, inst_callees(module, id)[0], scratch);
+    if (inst->opcode != OPCODE_WHILE || inst->flags & INST_DEAD) continue;
+    CompId body = inst_callees(module, id)[0];
+    if (!has_clones(made, body)) continue;
+    if (scheduler) {
+      Sequence *own = &made->schedule.of[body];
+      memcpy(own->ids, anew.of[body].ids, own->len * sizeof *own->ids);
+    } else {
+      begin_with_clones(made, body, advisor->scratch);
+    }
   }
+  arena_free(arena);
 }
 
 rh_module *scan_simulate(ScanStudy *study, const VariantGoal *goal) {
@@ -136,7 +162,7 @@ rh_module *scan_simulate(ScanStudy *study, const VariantGoal *goal) {
   if (status != RH_OK) study->status = status;
   rh_module *made = status == RH_OK ? variant.module : NULL;
   if (made) variant.module = NULL;
-  if (made) begin_loops_with_clones(made, study->advisor->scratch);
+  if (made) order_loops(study->advisor, made);
   variant_free(&variant);
   return made;
 }

@@ -9,6 +9,7 @@
 #include "advice/cloning.h"
 #include "advice/cut_sums.h"
 #include "advice/layers.h"
+#include "advice/order_anew.h"
 #include "emit/human.h"
 #include "remat/algorithms/forward_end.h"
 
@@ -164,6 +165,7 @@ static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t
     Sequence sequence = made->schedule.of[study->comp];
     *is_sketch = cut_sums(&cloning.rewrite, sequence, study->forward.end + 1, scratch) > 0;
   }
+  if (has_clones) order_anew(study->advisor, &cloning, proposal->layers, scratch);
   return cloning_end(&cloning, has_clones, scratch);
 }
 

@@ -58,10 +58,18 @@ static bool reads_buffer(const Advisor *advisor, const State *state, BufferId bu
   return false;
 }
 
-/* Marks the copies of a buffer, in another layout or type, that the backward loop has in its state.
- * Returns the first of them; NO_ID = there is none. */
-static BufferId mark_copies(const Advisor *advisor, const State *backward, BufferId buffer,
-                            int64_t num_elements, bool *is_stack) {
+/* Whether a value is what a loop returns, or a part of it. */
+static bool is_result_of(const Module *module, InstId id, InstId loop) {
+  while (id != loop && inst_is_pass_through(module, id))
+    id = inst_operand(module, id, 0);
+  return id == loop;
+}
+
+/* Marks the copies of a buffer that the forward loop has filled, in another layout or type, that
+ * the backward loop has in its state. Returns the first of them; NO_ID = there is none. What is
+ * copied before the forward loop are the first values of other stacks. */
+static BufferId mark_copies(const Advisor *advisor, InstId forward, const State *backward,
+                            BufferId buffer, int64_t num_elements, bool *is_stack) {
   const Module *module = advisor->module;
   const ValueAnalysis *values = &advisor->values;
   BufferId first = NO_ID;
@@ -71,10 +79,13 @@ static BufferId mark_copies(const Advisor *advisor, const State *backward, Buffe
     const Dataflow *flow = &values->flow;
     for (uint32_t p = flow->first_position[value]; p < flow->first_position[value + 1]; p++) {
       InstId id = flow->positions[p].inst;
+      if (!is_result_of(module, id, forward)) continue;
       for (uint32_t u = 0; u < inst_get(module, id)->users.len; u++) {
         InstId user = inst_users(module, id)[u];
         const Shape *shape = inst_shape(module, user);
+        /* an element of a tuple that has the stack is a value of its own */
         bool is_copy = shape_is_array(shape) && shape->num_elements == num_elements &&
+                       inst_get(module, user)->opcode != OPCODE_GET_TUPLE_ELEMENT &&
                        dataflow_covers(flow, user);
         if (!is_copy) continue;
         BufferId other = buffer_of(advisor, user, 0);
@@ -139,7 +150,9 @@ static void make_pair(const Advisor *advisor, const State *forward, const State 
     bool may_be = has_slices(shape, trips) && !is_of_argument(advisor, buffer);
     bool is_direct = may_be && reads_buffer(advisor, backward, buffer);
     BufferId copy =
-        may_be ? mark_copies(advisor, backward, buffer, shape->num_elements, pair.is_stack) : NO_ID;
+        may_be ? mark_copies(advisor, forward->id, backward, buffer, shape->num_elements,
+                             pair.is_stack)
+               : NO_ID;
     if (!is_direct && copy == NO_ID) {
       bool is_other_stack = shape->rank > 0 && shape->dims[0] == trips;
       if (!is_other_stack && !shape_is_effective_scalar(shape)) pair.carried_bytes += shape->bytes;
@@ -155,6 +168,18 @@ static void make_pair(const Advisor *advisor, const State *forward, const State 
         .bytes = shape->bytes};
   }
   if (pair.stacked_bytes < advisor->before.counted_bytes / 50) return;
+  for (uint32_t i = 0; i < backward->shape->rank; i++) {
+    uint32_t part = backward->shape->element_offsets[i];
+    const Shape *shape = part_shape(module, backward, part);
+    if (!shape_is_array(shape) || shape_is_effective_scalar(shape)) continue;
+    if (pair.is_stack[buffer_of(advisor, backward->id, part)]) continue;
+    bool has_one_of_each = shape->rank > 0 && shape->dims[0] == trips;
+    if (has_one_of_each) {
+      pair.sliced_bytes += shape->bytes;
+    } else if (is_changed(advisor, backward, part)) {
+      pair.summed_bytes += shape->bytes;
+    }
+  }
   pair.forward_seconds = body_seconds(advisor, forward->id, advisor->scratch);
   *vec_push(out, &pairs->list) = pair;
 }
@@ -275,7 +300,7 @@ typedef struct Again {
   SchedPos last;
 } Again;
 
-static void add_again(const Slices *slices, rh_module *made, Arena *scratch) {
+static void add_again(const Slices *slices, rh_module *made, int64_t held_bytes, Arena *scratch) {
   Module *module = made->module;
   CompId body = inst_callees(module, slices->pair->backward)[0];
   Rewrite rewrite = rewrite_begin(module);
@@ -295,6 +320,19 @@ static void add_again(const Slices *slices, rh_module *made, Arena *scratch) {
     *vec_push(scratch, &list) = (Again){value, end, last};
   }
   Sequence old = made->schedule.of[body];
+  if (held_bytes > 0) {
+    ArraySpec spec = {.type = TYPE_U8, .rank = 1, .dims = &held_bytes};
+    int64_t one = 1;
+    ArraySpec end_spec = {.type = TYPE_U8, .rank = 1, .dims = &one};
+    InstSpec iota = {.opcode = OPCODE_IOTA, .shape = shape_array(&module->shapes, &spec)};
+    InstId value = rewrite_add_helper(&rewrite, body, iota);
+    InstSpec slice = {.opcode = OPCODE_SLICE,
+                      .shape = shape_array(&module->shapes, &end_spec),
+                      .operands = &value,
+                      .num_operands = 1};
+    InstId end = rewrite_add_helper(&rewrite, body, slice);
+    *vec_push(scratch, &list) = (Again){value, end, old.len - 1};
+  }
   Sequence sequence = {.ids = arena_array(made->arena, InstId, (size_t)old.len + 2 * list.len)};
   bool is_begun = false;
   for (SchedPos pos = 0; pos < old.len; pos++) {
@@ -312,7 +350,8 @@ static void add_again(const Slices *slices, rh_module *made, Arena *scratch) {
 }
 
 /* What is carried takes the memory of as many stacks as it needs, in their order. */
-rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int64_t num_slices) {
+rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int64_t num_slices,
+                              int64_t held_bytes) {
   Arena *arena = arena_new(arena_options(advisor->scratch));
   Slices slices = {advisor, pair,
                    arena_zarray(arena, int64_t, advisor->values.buffers.num_buffers)};
@@ -324,7 +363,7 @@ rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int6
     left -= bytes;
   }
   rh_module *made = shrink_parts(advisor, shrink_stack, &slices);
-  add_again(&slices, made, arena);
+  add_again(&slices, made, held_bytes, arena);
   arena_free(arena);
   return made;
 }

@@ -22,6 +22,8 @@ typedef struct LoopPair {
   int64_t trips;
   int64_t stacked_bytes;  /* of all stacks */
   int64_t carried_bytes;  /* of what one iteration hands on to the next, without stacks */
+  int64_t summed_bytes;   /* the same of the backward loop, such as gradients that are added up */
+  int64_t sliced_bytes;   /* of the arrays besides that it reads a slice of in each iteration */
   double forward_seconds; /* modelled, of all iterations of the forward loop */
   bool *is_stack;         /* by BufferId */
   VEC(StackMemory) stacks;
@@ -44,7 +46,8 @@ static inline bool loop_pair_is_done(const LoopPair *pair, int64_t stored_bytes)
 }
 
 /* The module in which the forward loop stacks only what is carried, of `num_slices` iterations, and
- * the backward loop has in each iteration what was stacked of it. */
-rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int64_t num_slices);
+ * the backward loop has in each iteration what was stacked of it, and `held_bytes` besides. */
+rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int64_t num_slices,
+                              int64_t held_bytes);
 
 #endif

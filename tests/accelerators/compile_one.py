@@ -6,6 +6,7 @@ usage: compile_one.py CASE, a JSON object: program, target, seed, route (plain, 
 algorithm, folder. FOLDER/dump gets XLA's dump; FOLDER/hook what the hook was given and gave back; outcome.json
 what memory_analysis says, or the error. XLA's flags come with the environment, see environment_for()."""
 
+import functools
 import json
 import os
 import pathlib
@@ -20,6 +21,9 @@ DUMP_OPTIONS = {"xla_dump_hlo_as_text": True}
 
 def environment_for(target, dump):
     """What the process needs to be told before it loads a plugin."""
+    if target.platform == "cpu":
+        return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=4 "
+                f"--xla_dump_to={dump} --xla_dump_hlo_as_text"}
     if target.platform == "cuda":
         # Nothing is to be timed where there is no device.
         return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_gpu_autotune_level=0 "
@@ -30,6 +34,9 @@ def environment_for(target, dump):
 
 
 def devices_of(target, count):
+    if target.platform == "cpu":
+        import jax
+        return jax.devices()[:count]
     from jax.experimental import topologies
     name = target.topology if count == 1 else target.topology_of_four
     if target.platform == "tpu":
@@ -63,6 +70,7 @@ def lower(program, name, target):
         return jax.tree.map(place, sharding, argument)
     arguments = [place(*pair) for pair in zip(shardings, program.arguments)]
 
+    @functools.wraps(program.function)  # whose arguments' names are those of the module's parameters
     def call(*arguments):
         return program.function(*arguments)
     call.__name__ = name  # of which the module's name is made

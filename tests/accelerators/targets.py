@@ -45,3 +45,6 @@ TARGETS = {target.name: target for target in (
              usual_error=0)
       for name, gpu in GPUS.items() if name != "h200"),
 )}
+
+# The processor that is there, which is no target of check_accelerators.py.
+CPU = Target("cpu", "cpu", "", "")

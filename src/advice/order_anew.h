@@ -1,0 +1,22 @@
+/* The order that XLA gives a module with checkpoints. Under jax.checkpoint a barrier
+ * (optimization_barrier, prevent_cse) makes what a layer computes again wait for the gradient that
+ * enters the layer; behind it, the order is the scheduler's. So the backward part of a simulated
+ * module is scheduled anew, with control dependencies in place of the barriers, by the scheduler
+ * that the order of the module itself comes from. */
+#ifndef REMAT_HLO_ADVICE_ORDER_ANEW_H
+#define REMAT_HLO_ADVICE_ORDER_ANEW_H
+
+#include "advice/cloning.h"
+#include "advice/layers.h"
+#include "schedule/scheduler.h"
+
+/* The scheduler whose order of the module takes as many temporaries as its own one; NULL if there is
+ * none, or if the text fixes the order, as that of XLA:TPU does. */
+const Scheduler *order_scheduler_of(const rh_module *input, int64_t temp_bytes, Arena *scratch);
+
+/* Gives the computation of the cloning a new order; `instance_of` says by position in the old one
+ * which layer an original belongs to. The control dependencies stay. Does nothing without a
+ * scheduler. O(layers * instructions). */
+void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, Arena *scratch);
+
+#endif

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Compiles one program for one target, changed as advice says, in a process of its own (scripts/check-advice).
+
+usage: advice_one.py ORDER, a JSON object: program, target (cpu, or a name of targets.py), seed, remedies, folder.
+FOLDER/dump gets XLA's dump; outcome.json what memory_analysis says, or the error."""
+
+import json
+import os
+import pathlib
+import sys
+
+import advice_patcher
+from compile_one import compile_lowered, lower
+from targets import CPU, TARGETS
+
+# Of what a program has many, so many times: no TPU's VMEM holds most of it.
+SCALES = {"cpu": 8, "cuda": 8, "tpu": 16}
+
+
+def main():
+    order = json.loads(sys.argv[1])
+    folder, target = pathlib.Path(order["folder"]), {**TARGETS, "cpu": CPU}[order["target"]]
+    made = folder / "outcome.json.new"
+    try:
+        known = advice_patcher.load(order["remedies"])
+        sizes = sys.modules["programs"].Sizes(f"{order['seed']} {order['program']}")
+        sizes.scale = SCALES[target.platform]
+        program = known[order["program"]](sizes)
+        program.donated = advice_patcher.donated(program, order["remedies"])
+        compiled = compile_lowered(lower(program, order["program"], target), target, folder)
+        found = compiled.memory_analysis()
+        outcome = {name: getattr(found, name) for name in
+                   ("argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes")}
+    except (advice_patcher.CannotApply, ModuleNotFoundError) as error:
+        outcome = {"cannot": f"{error}"}
+    except Exception as error:  # its text is the outcome
+        outcome = {"error": f"{type(error).__name__}: {error}"[:3000]}
+    made.write_text(json.dumps(outcome))
+    os.replace(made, folder / "outcome.json")
+
+
+if __name__ == "__main__":
+    main()

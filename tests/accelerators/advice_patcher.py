@@ -1,0 +1,210 @@
+"""Changes a program's source as the structured advice of `remat-hlo advise --json` says, and knows nothing else of it:
+a function, method or class gets the decorator that the advice's code is, a scan the checkpoint around its body, an
+argument is donated, a function of rows is computed in pieces."""
+
+import ast
+import functools
+import importlib.util
+import inspect
+import pathlib
+import sys
+
+import jax
+import jax.numpy as jnp
+
+HERE = pathlib.Path(__file__).resolve().parent
+FILES = ("programs", "advice_programs", "advice_networks")  # a file may import those before it
+SCANS = ("checkpoint-scan", "nested-scan")
+
+
+class CannotApply(Exception):
+    """What the advice is about is not in the program's source, or this patcher knows no such change."""
+
+
+# ---- the source ----
+
+def _functions(tree):
+    """(qualified name as in Python's code objects, node) of each function and class."""
+    def walk(node, before):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+                name = before + child.name
+                yield name, child
+                yield from walk(child, name + ("." if isinstance(child, ast.ClassDef) else ".<locals>."))
+            else:
+                yield from walk(child, before)
+    yield from walk(tree, "")
+
+
+def _named(tree, name, is_class=False):
+    """The function of a qualified name, or, for a class, of the last part of it."""
+    for found, node in _functions(tree):
+        is_meant = node.name == name and isinstance(node, ast.ClassDef) if is_class else found == name
+        if is_meant:
+            return node
+    raise CannotApply(f"there is no {name}")
+
+
+def _around(tree, line):
+    """The innermost function that has a line."""
+    found = [node for _, node in _functions(tree)
+             if isinstance(node, ast.FunctionDef) and node.lineno <= line <= node.end_lineno]
+    if not found:
+        raise CannotApply(f"no function has line {line}")
+    return max(found, key=lambda node: node.lineno)
+
+
+def _decorate(node, decorator):
+    """Puts a call of this module's `decorator` before a function: where it is applied first."""
+    node.decorator_list.append(ast.copy_location(ast.parse(decorator, mode="eval").body, node))
+    ast.fix_missing_locations(node)
+
+
+def _checkpoint_scope(tree, remedy):
+    """What the code of the advice says: its callable, around what it names, with its keywords."""
+    call = ast.parse(remedy["code"], mode="eval").body
+    wrap = ast.unparse(call.func)
+    keywords = "".join(f", {ast.unparse(keyword)}" for keyword in call.keywords)
+    argument = ast.unparse(call.args[0])
+    if wrap == "nn.remat":
+        return _decorate(_named(tree, argument, is_class=True), f"__patcher__.of_class({wrap!r}{keywords})")
+    if not remedy["function"]:
+        raise CannotApply("a scope alone is no function")
+    node = _named(tree, remedy["function"])
+    return _decorate(node, f"__patcher__.of_function({wrap!r}, {remedy['every']}{keywords})")
+
+
+def _chunk(tree, remedy):
+    _decorate(_around(tree, remedy["source_line"]), f"__patcher__.in_pieces({remedy['num_chunks']})")
+
+
+_IN_SOURCE = {"checkpoint-scope": _checkpoint_scope, "chunk": _chunk, "chunk-loss": _chunk}
+
+
+def load(remedies):
+    """Modules of programs, changed, in the place of those that are imported: {name: function that makes a program}."""
+    made = {}
+    for name in FILES:
+        path = HERE / f"{name}.py"
+        tree = ast.parse(path.read_text())
+        for remedy in remedies:
+            if pathlib.Path(remedy["source_file"] or "").name == path.name and remedy["kind"] in _IN_SOURCE:
+                _IN_SOURCE[remedy["kind"]](tree, remedy)
+        module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path))
+        sys.modules[name] = module
+        module.__patcher__ = sys.modules[__name__]
+        exec(compile(tree, str(path), "exec"), vars(module))
+        made.update(module.PROGRAMS)
+        made.update(getattr(module, "NOTHING", {}))
+    for remedy in remedies:
+        if remedy["kind"] in SCANS:
+            jax.lax.scan = _patched_scan(remedy, jax.lax.scan)
+        elif remedy["kind"] not in (*_IN_SOURCE, "donate"):
+            raise CannotApply(f"nothing applies {remedy['kind']}")
+    return made
+
+
+# ---- what decorators do ----
+
+def _library(wrap):
+    """jax.checkpoint, nn.remat, nnx.remat, eqx.filter_checkpoint, hk.remat."""
+    owner, _, name = wrap.rpartition(".")
+    modules = {"jax": "jax", "nn": "flax.linen", "nnx": "flax.nnx", "eqx": "equinox", "hk": "haiku"}
+    return getattr(importlib.import_module(modules[owner]), name)
+
+
+def of_class(wrap, **keywords):
+    return lambda owner: _library(wrap)(owner, **keywords)
+
+
+def of_function(wrap, every, **keywords):
+    """At every so-manieth call. A function may take what is no array: it is not traced."""
+    checkpoint, calls = _library(wrap), iter(range(1 << 30))
+
+    def decorate(function):
+        if wrap == "nnx.remat":
+            inner = checkpoint(function, **keywords)
+        else:
+            def inner(*arguments, **named):
+                places = [i for i, one in enumerate(arguments) if _is_traced(one)]
+
+                def call(*traced):
+                    given = list(arguments)
+                    for place, one in zip(places, traced):
+                        given[place] = one
+                    return function(*given, **named)
+                return checkpoint(call, **keywords)(*(arguments[i] for i in places))
+
+        @functools.wraps(function)
+        def outer(*arguments, **named):
+            return (inner if next(calls) % every == 0 else function)(*arguments, **named)
+        return outer
+    return decorate
+
+
+def _is_traced(tree):
+    leaves = jax.tree.leaves(tree)
+    return bool(leaves) and all(isinstance(leaf, jax.Array) for leaf in leaves)
+
+
+def in_pieces(count):
+    """Rows of the first argument in pieces. Others are cut as well if their first dimension is that of a batch, which
+    three dimensions and more have, or if they have a number for each row. Numbers are means."""
+    def decorate(plain):
+        @functools.wraps(plain)
+        def pieces(*arguments):
+            if not hasattr(arguments[0], "shape"):
+                raise CannotApply("only functions of rows are computed in pieces")
+            rows = arguments[0].shape[0]
+            if rows % count:
+                raise CannotApply(f"{rows} rows are not divided by {count}")
+            is_cut = [i == 0 or (hasattr(a, "ndim") and a.ndim != 2 and a.ndim > 0 and a.shape[0] == rows)
+                      for i, a in enumerate(arguments)]
+            cut = [a.reshape(count, rows // count, *a.shape[1:]) for a, c in zip(arguments, is_cut) if c]
+
+            def piece(parts):
+                parts = iter(parts)
+                return plain(*(next(parts) if c else a for a, c in zip(arguments, is_cut)))
+            results = jax.lax.map(jax.checkpoint(piece), cut)
+            return jnp.mean(results) if results.ndim == 1 else results.reshape(rows, *results.shape[2:])
+        return pieces
+    return decorate
+
+
+# ---- scans ----
+
+def _is_called_from(remedy):
+    """Whether the program's line is on the stack: libraries may call the scan for it."""
+    frame = sys._getframe(2)
+    file, line = pathlib.Path(remedy["source_file"] or "").name, remedy["source_line"]
+    while frame:
+        if frame.f_lineno == line and pathlib.Path(frame.f_code.co_filename).name == file:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _patched_scan(remedy, plain):
+    policy = remedy["policy"] and getattr(jax.checkpoint_policies, remedy["policy"])
+
+    def scan(body, carry, xs=None, length=None, **named):
+        if not _is_called_from(remedy):
+            return plain(body, carry, xs, length, **named)
+        wrapped = jax.checkpoint(body, policy=policy)
+        if remedy["kind"] == "checkpoint-scan":
+            return plain(wrapped, carry, xs, length, **named)
+        inner, trips = remedy["segment"], remedy["num_instances"]
+        split = jax.tree.map(lambda x: x.reshape(trips // inner, inner, *x.shape[1:]), xs)
+        segment = jax.checkpoint(lambda c, x: plain(wrapped, c, x, None if jax.tree.leaves(x) else inner, **named))
+        carry, ys = plain(segment, carry, split, None if jax.tree.leaves(xs) else trips // inner)
+        return carry, jax.tree.map(lambda y: y.reshape(trips, *y.shape[2:]), ys)
+    return scan
+
+
+# ---- arguments ----
+
+def donated(program, remedies):
+    """The arguments that a program donates then."""
+    names = list(inspect.signature(program.function).parameters)
+    more = [names.index(remedy["argument"]) for remedy in remedies if remedy["kind"] == "donate"]
+    return tuple(sorted({*program.donated, *more}))
