@@ -22,12 +22,15 @@ void cloning_begin(Cloning *cloning, const Advisor *advisor, CompId comp, SchedP
                                             memory.of[comp].bytes_at, arena, scratch);
 }
 
-rh_module *cloning_end(Cloning *cloning, bool has_clones, Arena *scratch) {
+void cloning_drop_dead(Cloning *cloning, Arena *scratch) {
   rh_module *made = cloning->made;
-  if (has_clones) {
-    dce_run(&cloning->rewrite, scratch);
-    dce_update_schedule(made->module, &made->schedule, made->arena);
-  } else {
+  dce_run(&cloning->rewrite, scratch);
+  dce_update_schedule(made->module, &made->schedule, made->arena);
+}
+
+rh_module *cloning_end(Cloning *cloning, bool has_clones) {
+  rh_module *made = cloning->made;
+  if (!has_clones) {
     rh_module_free(made);
     made = NULL;
   }

@@ -21,7 +21,10 @@ typedef struct Cloning {
  * cloning_end(). */
 void cloning_begin(Cloning *cloning, const Advisor *advisor, CompId comp, SchedPos forward_end);
 
-/* Returns the module, without what has become dead; NULL if no clone was made. */
-rh_module *cloning_end(Cloning *cloning, bool has_clones, Arena *scratch);
+/* Drops what has become dead. */
+void cloning_drop_dead(Cloning *cloning, Arena *scratch);
+
+/* Returns the module; NULL if no clone was made. */
+rh_module *cloning_end(Cloning *cloning, bool has_clones);
 
 #endif

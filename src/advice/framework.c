@@ -40,28 +40,23 @@ static Str own_name(Str function, const char *otherwise) {
   return is_name ? name : str_make(otherwise, strlen(otherwise));
 }
 
-const char *framework_checkpoint(Framework framework, Str function, const char *policy,
-                                 Arena *out) {
-  bool is_lambda = str_contains(function, "<lambda>");
-  Str name = own_name(function, is_lambda ? "lambda …" : "f");
-  int len = (int)name.len;
-  switch (framework) {
-    case FRAMEWORK_PYTORCH:
-      return arena_printf(out, "torch_xla.utils.checkpoint.checkpoint(%.*s, x)", len, name.data);
-    case FRAMEWORK_TENSORFLOW: return arena_printf(out, "tf.recompute_grad(%.*s)", len, name.data);
-    default: break;
-  }
-  if (!policy) return arena_printf(out, "jax.checkpoint(%.*s)", len, name.data);
-  return arena_printf(out, "jax.checkpoint(%.*s, policy=jax.checkpoint_policies.%s)", len,
-                      name.data, policy);
-}
+/* ---- modules of libraries ---- */
 
-bool framework_has_flax(const Module *module) {
-  for (uint32_t i = 0; i < module->source->file_names.len; i++) {
-    Str file = module_span(module, module->source->file_names.data[i]);
-    if (str_contains(file, "/flax/")) return true;
+Library framework_library(const Module *module) {
+  static const struct {
+    const char *folder;
+    Library library;
+  } known[] = {{"/flax/nnx/", LIBRARY_NNX},
+               {"/flax/", LIBRARY_LINEN},
+               {"/equinox/", LIBRARY_EQUINOX},
+               {"/haiku/", LIBRARY_HAIKU}};
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    for (uint32_t i = 0; i < module->source->file_names.len; i++) {
+      Str file = module_span(module, module->source->file_names.data[i]);
+      if (str_contains(file, known[k].folder)) return known[k].library;
+    }
   }
-  return false;
+  return LIBRARY_NONE;
 }
 
 /* The part before `.__call__`, or the last part of a scope without its number. */
@@ -82,11 +77,46 @@ static Str class_name(Str function, Str scope) {
   return name;
 }
 
-const char *framework_flax_remat(Str function, Str scope, const char *policy, Arena *out) {
-  Str name = class_name(function, scope);
-  if (!name.len) return "";
-  int len = (int)name.len;
-  if (!policy) return arena_printf(out, "nn.remat(%.*s)", len, name.data);
-  return arena_printf(out, "nn.remat(%.*s, policy=jax.checkpoint_policies.%s)", len, name.data,
-                      policy);
+/* What a library's checkpoint goes around, and its name; NULL where JAX's own will do. */
+static const char *library_checkpoint(Library library, Str function, Str scope, Arena *out,
+                                      const char **target) {
+  Str owner = class_name(function, scope), name = own_name(function, "f");
+  bool is_method = function.len && owner.len;
+  *target = is_method ? arena_printf(out, "%.*s.__call__", (int)owner.len, owner.data)
+                      : arena_printf(out, "%.*s", (int)name.len, name.data);
+  switch (library) {
+    case LIBRARY_LINEN:
+      *target = arena_printf(out, "%.*s", (int)owner.len, owner.data);
+      return owner.len ? "nn.remat" : NULL;
+    case LIBRARY_NNX: return function.len ? "nnx.remat" : NULL;
+    case LIBRARY_EQUINOX: return function.len ? "eqx.filter_checkpoint" : NULL;
+    case LIBRARY_HAIKU:
+      if (is_method) *target = arena_printf(out, "%.*s(…)", (int)owner.len, owner.data);
+      return function.len ? "hk.remat" : NULL;
+    default: return NULL;
+  }
+}
+
+const char *framework_checkpoint(const Module *module, Framework framework, Str function, Str scope,
+                                 const char *policy, Arena *out) {
+  bool is_lambda = str_contains(function, "<lambda>");
+  Str name = own_name(function.len ? function : scope, is_lambda ? "lambda …" : "f");
+  const char *target = arena_printf(out, "%.*s", (int)name.len, name.data), *wrap = NULL;
+  if (framework == FRAMEWORK_PYTORCH)
+    return arena_printf(out, "torch_xla.utils.checkpoint.checkpoint(%s, x)", target);
+  if (framework == FRAMEWORK_TENSORFLOW) return arena_printf(out, "tf.recompute_grad(%s)", target);
+  const char *module_target = NULL;
+  if (!is_lambda)
+    wrap = library_checkpoint(framework_library(module), function, scope, out, &module_target);
+  if (wrap) target = module_target;
+  if (!wrap) wrap = "jax.checkpoint";
+  if (!policy) return arena_printf(out, "%s(%s)", wrap, target);
+  return arena_printf(out, "%s(%s, policy=jax.checkpoint_policies.%s)", wrap, target, policy);
+}
+
+const char *framework_scan(const char *checkpoint) {
+  if (strncmp(checkpoint, "nn.", 3) == 0) return "nn.scan";
+  if (strncmp(checkpoint, "nnx.", 4) == 0) return "nnx.scan";
+  if (strncmp(checkpoint, "hk.", 3) == 0) return "hk.scan";
+  return "jax.lax.scan";
 }

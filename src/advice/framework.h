@@ -17,17 +17,26 @@ Framework framework_of(const Module *module);
 
 const char *framework_name(Framework framework);
 
-/* Whether the program uses Flax, by the files of the call stacks. Its modules are classes that
- * nn.remat and nnx.remat wrap. O(files). */
-bool framework_has_flax(const Module *module);
+/* The library whose modules, classes with methods, a JAX program is made of. */
+typedef enum Library {
+  LIBRARY_NONE,
+  LIBRARY_LINEN,
+  LIBRARY_NNX,
+  LIBRARY_EQUINOX,
+  LIBRARY_HAIKU,
+} Library;
 
-/* How a checkpoint around a class of Flax modules is written, or around what has a scope named
- * after it: `Block` of `Block.__call__` and of `Transformer/Block_*`. Empty if the name is of no
- * class. */
-const char *framework_flax_remat(Str function, Str scope, const char *policy, Arena *out);
+/* By the files of the call stacks. O(files). */
+Library framework_library(const Module *module);
 
-/* How a checkpoint around a function is written: `jax.checkpoint(block)`. `function` may be empty,
- * and `policy` may be NULL. */
-const char *framework_checkpoint(Framework framework, Str function, const char *policy, Arena *out);
+/* How a checkpoint around a function is written: `jax.checkpoint(block)`, in the words of the
+ * framework and of the library. Around a method of a module it is the library's own, as
+ * `nn.remat(Block)` of `Block.__call__`, and with Linen that of the class that a scope is named
+ * after, `Transformer/Block_*`. `function` and `scope` may be empty, and `policy` may be NULL. */
+const char *framework_checkpoint(const Module *module, Framework framework, Str function, Str scope,
+                                 const char *policy, Arena *out);
+
+/* The scan of the library that takes what framework_checkpoint() returned: `jax.lax.scan`. */
+const char *framework_scan(const char *checkpoint);
 
 #endif

@@ -42,7 +42,8 @@ static rh_module *simulate(const Advisor *advisor, const ForwardPart *forward,
   }
   checkpoint_choice_keep_only(choice);
   bool has_clones = *freed > 0 && checkpoint_choice_apply(choice, cloning.made->arena) > 0;
-  return cloning_end(&cloning, has_clones, advisor->scratch);
+  if (has_clones) cloning_drop_dead(&cloning, advisor->scratch);
+  return cloning_end(&cloning, has_clones);
 }
 
 void advise_gathers(Advisor *advisor) {

@@ -68,6 +68,7 @@ typedef struct Finder {
   VEC(Call) calls;     /* one for each function: its first call */
   SchedPos *positions; /* by InstId; NO_ID = not in the sequence */
   InstId *named;       /* by InstId: what has the metadata for it, itself or one inside of it */
+  bool *is_derived;    /* by InstId: computed from a parameter of the computation */
   Arena *out, *scratch;
 } Finder;
 
@@ -172,8 +173,7 @@ static bool is_work(const Module *module, InstId id) {
  * within fusions included. Masks and the like are left out: XLA merges what is alike in all calls.
  */
 typedef struct FrameCounts {
-  uint32_t *of;     /* by number of the frame */
-  bool *is_derived; /* by InstId: computed from a parameter of the computation */
+  uint32_t *of; /* by number of the frame */
 } FrameCounts;
 
 static bool is_float(const Module *module, InstId id) {
@@ -190,21 +190,29 @@ static void count_frame(const Module *module, InstId id, FrameCounts *counts) {
   if (is_counted) counts->of[number]++;
 }
 
-static FrameCounts count_frames(const Finder *finder) {
+/* What is computed from no argument belongs to no call and to no scope: XLA merges what is alike in
+ * all of them. */
+static void find_derived(Finder *finder) {
   const Module *module = finder->forward->module;
-  FrameCounts counts = {
-      .of = arena_zarray(finder->scratch, uint32_t, module->source->stack_frames.len + 1),
-      .is_derived = arena_zarray(finder->scratch, bool, module->insts.len)};
   for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
     InstId id = finder->forward->sequence.ids[pos];
     const Instruction *inst = inst_get(module, id);
     bool is_derived = inst->opcode == OPCODE_PARAMETER;
     for (uint32_t i = 0; i < inst->num_operands && !is_derived; i++)
-      is_derived = counts.is_derived[inst_operand(module, id, i)];
-    counts.is_derived[id] = is_derived;
-    if (!is_derived) continue;
+      is_derived = finder->is_derived[inst_operand(module, id, i)];
+    finder->is_derived[id] = is_derived;
+  }
+}
+
+static FrameCounts count_frames(const Finder *finder) {
+  const Module *module = finder->forward->module;
+  FrameCounts counts = {
+      .of = arena_zarray(finder->scratch, uint32_t, module->source->stack_frames.len + 1)};
+  for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+    InstId id = finder->forward->sequence.ids[pos];
+    if (!finder->is_derived[id]) continue;
     count_frame(module, id, &counts);
-    if (inst->opcode != OPCODE_FUSION) continue;
+    if (inst_get(module, id)->opcode != OPCODE_FUSION) continue;
     CompId comp = inst_callees(module, id)[0];
     for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
       count_frame(module, comp_inst(module, comp, i), &counts);
@@ -311,12 +319,12 @@ static void move_border(const Finder *finder, Layers *layers, Roles *roles, uint
 
 /* What has no metadata at all, such as a conversion that XLA adds, goes with what it is computed
  * from. */
-static void add_nameless(const Finder *finder, const FrameCounts *counts, Layers *layers) {
+static void add_nameless(const Finder *finder, Layers *layers) {
   const ForwardPart *forward = finder->forward;
   const Module *module = forward->module;
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     InstId id = forward->sequence.ids[pos];
-    bool is_nameless = counts->is_derived[id] && !frame_of(module, finder->named[id]) &&
+    bool is_nameless = finder->is_derived[id] && !frame_of(module, finder->named[id]) &&
                        !op_name_of(module, finder->named[id]).len;
     for (uint32_t i = 0; is_nameless && i < inst_get(module, id)->num_operands; i++) {
       SchedPos operand = finder->positions[inst_operand(module, id, i)];
@@ -327,8 +335,59 @@ static void add_nameless(const Finder *finder, const FrameCounts *counts, Layers
   }
 }
 
-/* Numbers the calls of a function. Calls from different frames are different ones. What is computed
- * from no argument is in none: XLA merges it, and the first call would seem to have it. */
+/* The call that all readers of a value in the forward part are in; NO_ID if they are in several, or
+ * in none. A fusion with the end of the last call counts as that. */
+static uint32_t call_of_readers(const Finder *finder, const Layers *layers, InstId id) {
+  const Module *module = finder->forward->module;
+  uint32_t found = NO_ID;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+    SchedPos user = finder->positions[inst_users(module, id)[i]];
+    if (user == NO_ID || user > finder->forward->end) continue;
+    uint32_t instance = layers->is_end[user] ? layers->num_instances - 1
+                                             : layers->instance_of[user];
+    if (instance == NO_ID || (found != NO_ID && found != instance)) return NO_ID;
+    found = instance;
+  }
+  return found;
+}
+
+static bool reads_call(const Finder *finder, const Layers *layers, InstId id, uint32_t number) {
+  const Module *module = finder->forward->module;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    SchedPos operand = finder->positions[inst_operand(module, id, i)];
+    bool is_early = operand != NO_ID && operand <= finder->forward->end;
+    if (is_early && layers->instance_of[operand] == number) return true;
+  }
+  return false;
+}
+
+/* An order that goes by breadth converts the weights of all layers before the first one. What a
+ * call only seems to have by its position goes to the call that reads it. */
+static void settle_early(const Finder *finder, Layers *layers) {
+  for (SchedPos pos = finder->forward->end + 1; pos-- > 0;) {
+    uint32_t number = layers->instance_of[pos];
+    if (number == NO_ID) continue;
+    InstId id = finder->forward->sequence.ids[pos];
+    uint32_t readers = call_of_readers(finder, layers, id);
+    if (readers != NO_ID && readers != number && !reads_call(finder, layers, id, number))
+      layers->instance_of[pos] = readers;
+  }
+}
+
+/* Whether a fusion outside of all calls has instructions of the function in it. */
+static bool has_end(const Finder *finder, const Call *call, InstId id) {
+  const Module *module = finder->forward->module;
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId inner = comp_inst(module, comp, i);
+    if (is_work(module, inner) && caller_on_stack(module, frame_of(module, inner), call))
+      return true;
+  }
+  return false;
+}
+
+/* Numbers the calls of a function. Calls from different frames are different ones. */
 static void number_calls(Finder *finder, const FrameCounts *counts, const Call *call,
                          Layers *layers) {
   const ForwardPart *forward = finder->forward;
@@ -353,7 +412,7 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
         InstId id = forward->sequence.ids[pos];
         int32_t frame = frame_of(module, finder->named[id]);
         bool is_called = caller_on_stack(module, frame, call) == callers.data[c];
-        if (!is_called || !counts->is_derived[id]) continue;
+        if (!is_called || !finder->is_derived[id]) continue;
         uint64_t key = role_key(finder, id);
         if (pass == 0) {
           if (is_work(module, id)) role_of(&roles, key, pos, finder->scratch)->count++;
@@ -370,7 +429,11 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
     }
   }
   if (num_insts < LEAST_INSTRUCTIONS) layers->num_instances = 0;
-  add_nameless(finder, counts, layers);
+  add_nameless(finder, layers);
+  for (SchedPos pos = 0; pos <= forward->end; pos++)
+    layers->is_end[pos] =
+        layers->instance_of[pos] == NO_ID && has_end(finder, call, forward->sequence.ids[pos]);
+  if (layers->num_instances > 1) settle_early(finder, layers);
 }
 
 static uint32_t *new_instances(const Finder *finder) {
@@ -387,7 +450,10 @@ static void add_functions(Finder *finder) {
   for (uint32_t i = 0; i < finder->calls.len; i++) {
     const Call *call = &finder->calls.data[i];
     SourceFrame caller;
-    Layers layers = {.function = call->function, .call = i, .instance_of = new_instances(finder)};
+    Layers layers = {.function = call->function,
+                     .call = i,
+                     .instance_of = new_instances(finder),
+                     .is_end = arena_zarray(finder->out, bool, finder->forward->sequence.len)};
     number_calls(finder, &counts, call, &layers);
     /* the frame that calls it through libraries is of no use as a place */
     int32_t number = call->caller;
@@ -437,11 +503,13 @@ static Str numbered_path(const Module *module, InstId id, uint32_t below, Arena 
 static void add_scope(Finder *finder, uint32_t below, Str pattern) {
   const ForwardPart *forward = finder->forward;
   VEC(Str) paths = {0};
-  Layers layers = {.scope = pattern, .instance_of = new_instances(finder)};
+  Layers layers = {.scope = pattern,
+                   .instance_of = new_instances(finder),
+                   .is_end = arena_zarray(finder->out, bool, forward->sequence.len)};
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
-    InstId named = finder->named[forward->sequence.ids[pos]];
-    Str path = numbered_path(forward->module, named, below, finder->scratch);
-    if (!path.len || !str_equal(starred(path, finder->scratch), pattern)) continue;
+    InstId id = forward->sequence.ids[pos];
+    Str path = numbered_path(forward->module, finder->named[id], below, finder->scratch);
+    if (!finder->is_derived[id] || !path.len || !str_equal(starred(path, finder->scratch), pattern)) continue;
     uint32_t number = 0;
     while (number < paths.len && !str_equal(paths.data[number], path))
       number++;
@@ -449,6 +517,7 @@ static void add_scope(Finder *finder, uint32_t below, Str pattern) {
     layers.instance_of[pos] = number;
   }
   layers.num_instances = paths.len;
+  add_nameless(finder, &layers);
   *vec_push(finder->out, &finder->found->list) = layers;
 }
 
@@ -553,6 +622,20 @@ static int by_size(const void *pa, const void *pb) {
   return order ? order : str_compare(a->scope, b->scope);
 }
 
+/* Names of scopes are surer than positions: a function whose calls are in scopes with numbers has
+ * the instructions of these scopes, of which it does nearly all. */
+static void take_scopes(Finder *finder) {
+  Layers *list = finder->found->list.data;
+  for (uint32_t f = 0; f < finder->found->list.len; f++) {
+    for (uint32_t s = 0; s < finder->found->list.len && list[f].function.len; s++) {
+      bool is_its_scope = !list[s].function.len && str_equal(list[s].scope, list[f].scope) &&
+                          list[s].num_instances == list[f].num_instances;
+      if (is_its_scope && is_all_of(finder->forward, &list[f], &list[s]))
+        list[f].instance_of = list[s].instance_of;
+    }
+  }
+}
+
 LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   LayersList found = {0};
   if (forward->end == NO_ID) return found;
@@ -565,11 +648,14 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   finder.named = arena_array(scratch, InstId, forward->module->insts.len);
   for (InstId id = 0; id < forward->module->insts.len; id++)
     finder.named[id] = named_inside(forward->module, id);
+  finder.is_derived = arena_zarray(scratch, bool, forward->module->insts.len);
+  find_derived(&finder);
   add_functions(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].scope = common_scope(forward, &found.list.data[i], out, scratch);
   drop_callers(&finder);
   add_scopes(&finder);
+  take_scopes(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].size = size_of(&found.list.data[i], forward);
   if (found.list.len) qsort(found.list.data, found.list.len, sizeof *found.list.data, by_size);

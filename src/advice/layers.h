@@ -21,6 +21,7 @@ typedef struct Layers {
   uint32_t num_instances;
   uint32_t size;         /* what it is worth to try it first */
   uint32_t *instance_of; /* by position: its number from 0; NO_ID = outside */
+  bool *is_end; /* by position: a fusion that is outside, and has the end of the last call in it */
 } Layers;
 
 typedef struct LayersList {

@@ -17,7 +17,8 @@ static rh_remedy remedy_of(Advisor *advisor, const ScanPlace *scan, int64_t leng
                   "%s: make the loop of %lld iterations %lld times a loop of %lld, with a "
                   "checkpoint around the inner loop and one around its body",
                   scan->where, (long long)scan->trips, outer, inner);
-  const char *body = framework_checkpoint(advisor->framework, scan->body, NULL, advisor->out);
+  const char *body = framework_checkpoint(advisor->module, advisor->framework, scan->body, (Str){0},
+                                          NULL, advisor->out);
   remedy.code = advice_text(advisor->out,
                             "xs = jax.tree.map(lambda x: x.reshape(%lld, %lld, *x.shape[1:]), xs)\n"
                             "inner = jax.checkpoint(lambda c, x: jax.lax.scan(%s, c, x))\n"

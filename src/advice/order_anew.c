@@ -70,6 +70,9 @@ static void mark_behind(Barriers *barriers, const IdVec *clones) {
     barriers->is_behind[id] = true;
     for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++)
       *vec_push(barriers->arena, &work) = inst_users(module, id)[i];
+    IdList after = inst_control(module, id)->successors; /* those of other barriers, too */
+    for (uint32_t i = 0; i < after.len; i++)
+      *vec_push(barriers->arena, &work) = id_list(module, after)[i];
   }
 }
 

@@ -15,13 +15,14 @@
 /* The texts of a checkpoint around the body of a loop. */
 static void write_checkpoint(const Advisor *advisor, const ScanPlace *scan, const char *policy,
                              rh_remedy *remedy) {
-  const char *wrapped = framework_checkpoint(advisor->framework, scan->body, policy, advisor->out);
+  const char *wrapped = framework_checkpoint(advisor->module, advisor->framework, scan->body,
+                                             (Str){0}, policy, advisor->out);
   if (policy) remedy->policy = advice_text(advisor->out, "%s", policy);
   remedy->title = advice_text(
       advisor->out, "%s: put the body of this loop of %lld iterations under a checkpoint%s",
       scan->where, (long long)scan->trips, policy ? " that keeps matrix products" : "");
   remedy->code = advisor->framework == FRAMEWORK_JAX || advisor->framework == FRAMEWORK_UNKNOWN
-                     ? advice_text(advisor->out, "jax.lax.scan(%s, …)", wrapped)
+                     ? advice_text(advisor->out, "%s(%s, …)", framework_scan(wrapped), wrapped)
                      : advice_text(advisor->out, "%s", wrapped);
   remedy->explanation = advice_text(
       advisor->out,

@@ -98,6 +98,7 @@ static bool *find_read_outside(const Proposal *proposal, const CheckpointChoice 
   bool *is_read = arena_zarray(out, bool, (size_t)clones->early_end + 1);
   for (SchedPos reader = 0; reader <= clones->early_end; reader++) {
     if (choice->origins[reader] != reader) continue; /* its readers count */
+    if (proposal->layers->is_end[reader]) continue;
     InstId id = clones->sequence.ids[reader];
     for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
       SchedPos origin = choice->origins[clones->positions[inst_operand(module, id, i)]];
@@ -149,6 +150,86 @@ static int64_t freed_at_peak(const Study *study, const CheckpointChoice *choice)
   return bytes;
 }
 
+/* Whether a value is computed from a saved product of its own repetition, without another product
+ * in between; the position of that product, or NO_ID. Looks back by a few operations. */
+static SchedPos product_behind(const Study *study, const Proposal *proposal,
+                               const CheckpointChoice *choice, SchedPos pos) {
+  enum { MAX_VISITED = 16 };
+  const uint32_t *instance_of = proposal->layers->instance_of;
+  SchedPos queue[MAX_VISITED] = {pos};
+  uint32_t len = 1;
+  for (uint32_t at = 0; at < len; at++) {
+    InstId id = choice->clones.sequence.ids[queue[at]];
+    if (policy_saves(study, proposal->policy, id)) return queue[at];
+    for (uint32_t i = 0; i < inst_get(study->advisor->module, id)->num_operands; i++) {
+      InstId operand = inst_operand(study->advisor->module, id, i);
+      SchedPos origin = choice->origins[choice->clones.positions[operand]];
+      if (instance_of[origin] == instance_of[pos] && len < MAX_VISITED) queue[len++] = origin;
+    }
+  }
+  return NO_ID;
+}
+
+/* The last reader of a value in the backward part; NO_ID if there is none. */
+static InstId late_reader_of(const CheckpointChoice *choice, InstId id) {
+  const LateClones *clones = &choice->clones;
+  InstId last = NO_ID;
+  SchedPos last_pos = 0;
+  for (uint32_t i = 0; i < inst_get(clones->module, id)->users.len; i++) {
+    InstId user = inst_users(clones->module, id)[i];
+    if (user >= clones->first_new || inst_is_root(clones->module, user)) continue;
+    SchedPos pos = clones->positions[user];
+    if (pos <= clones->early_end || pos < last_pos) continue;
+    last_pos = pos;
+    last = user;
+  }
+  return last;
+}
+
+/* Under a policy the backward part computes what a repetition hands on again, too, from the product
+ * that the policy has saved, though the next repetition has kept it as its input: both wait. A
+ * helper behind the last reader stands for that, and reads the product. Returns the number of
+ * products that are held. */
+static uint32_t hold_products(const Study *study, const Proposal *proposal, Cloning *cloning) {
+  if (proposal->policy == POLICY_NOTHING) return 0;
+  const CheckpointChoice *choice = &cloning->choice;
+  Module *module = cloning->made->module;
+  Sequence old = cloning->made->schedule.of[study->comp];
+  InstId *helper_behind = arena_array(cloning->arena, InstId, module->insts.len);
+  memset(helper_behind, 0xff, module->insts.len * sizeof *helper_behind);
+  uint32_t num_held = 0;
+  for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
+    InstId id = choice->clones.sequence.ids[pos];
+    const CheckpointValue *value = &choice->values[pos];
+    bool is_handed_on = is_wrapped(proposal, pos) && value->is_kept && !value->is_fixed &&
+                        !policy_saves(study, proposal->policy, id) &&
+                        !(inst_get(module, id)->flags & INST_DEAD);
+    InstId reader = is_handed_on ? late_reader_of(choice, id) : NO_ID;
+    SchedPos product = reader == NO_ID ? NO_ID : product_behind(study, proposal, choice, pos);
+    if (product == NO_ID || helper_behind[reader] != NO_ID) continue;
+    InstId made_by = choice->clones.sequence.ids[product];
+    if (!shape_is_array(inst_shape(module, made_by))) continue;
+    InstId helper = rewrite_add_helper(&cloning->rewrite, study->comp,
+                                       (InstSpec){.opcode = OPCODE_SLICE,
+                                                  .shape = inst_get(module, made_by)->shape,
+                                                  .operands = &made_by,
+                                                  .num_operands = 1});
+    inst_get(module, helper)->shape =
+        rewrite_scalar(&cloning->rewrite, (ElementType)inst_shape(module, made_by)->type);
+    module_add_control(module, reader, helper);
+    helper_behind[reader] = helper;
+    num_held++;
+  }
+  Sequence sequence = {.ids = arena_array(cloning->made->arena, InstId, old.len + num_held)};
+  for (SchedPos pos = 0; pos < old.len; pos++) {
+    sequence.ids[sequence.len++] = old.ids[pos];
+    if (old.ids[pos] < choice->clones.first_new && helper_behind[old.ids[pos]] != NO_ID)
+      sequence.ids[sequence.len++] = helper_behind[old.ids[pos]];
+  }
+  cloning->made->schedule.of[study->comp] = sequence;
+  return num_held;
+}
+
 /* The module with clones; NULL if none was made. */
 static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t *bytes_at_peak,
                            bool *is_sketch) {
@@ -165,8 +246,12 @@ static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t
     Sequence sequence = made->schedule.of[study->comp];
     *is_sketch = cut_sums(&cloning.rewrite, sequence, study->forward.end + 1, scratch) > 0;
   }
-  if (has_clones) order_anew(study->advisor, &cloning, proposal->layers, scratch);
-  return cloning_end(&cloning, has_clones, scratch);
+  if (has_clones) {
+    cloning_drop_dead(&cloning, scratch);
+    *is_sketch |= hold_products(study, proposal, &cloning) > 0;
+    order_anew(study->advisor, &cloning, proposal->layers, scratch);
+  }
+  return cloning_end(&cloning, has_clones);
 }
 
 /* ---- the remedy ---- */
@@ -185,16 +270,6 @@ static const char *times_text(const Study *study, const Proposal *proposal) {
                       : proposal->every == 3 ? "rd"
                                              : "th",
                       count);
-}
-
-static const char *code_of(const Study *study, Str function, Str scope, const char *policy) {
-  Advisor *advisor = study->advisor;
-  const char *flax = "";
-  if (framework_has_flax(advisor->module))
-    flax = framework_flax_remat(function, scope, policy, advisor->out);
-  if (flax[0]) return flax;
-  return framework_checkpoint(advisor->framework, function.len ? function : scope, policy,
-                              advisor->out);
 }
 
 /* Where the function is called or, of a scope, the first line in it. */
@@ -229,7 +304,9 @@ static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy
                   proposal->policy == POLICY_DOTS          ? ", which keeps matrix products"
                   : proposal->policy == POLICY_WEIGHT_DOTS ? ", which keeps products with weights"
                                                            : "");
-  remedy->code = advice_text(advisor->out, "%s", code_of(study, function, scope, policy));
+  remedy->code = advice_text(advisor->out, "%s",
+                             framework_checkpoint(advisor->module, advisor->framework, function,
+                                                  scope, policy, advisor->out));
   remedy->explanation = advice_text(
       advisor->out,
       "The backward part reads %s that %s made, and that waits for it since the forward part. "

@@ -62,7 +62,7 @@ def _decorate(node, decorator):
 
 def _checkpoint_scope(tree, remedy):
     """What the code of the advice says: its callable, around what it names, with its keywords."""
-    call = ast.parse(remedy["code"], mode="eval").body
+    call = ast.parse(remedy["code"].replace("…", "..."), mode="eval").body
     wrap = ast.unparse(call.func)
     keywords = "".join(f", {ast.unparse(keyword)}" for keyword in call.keywords)
     argument = ast.unparse(call.args[0])
@@ -148,17 +148,18 @@ def _is_traced(tree):
 
 
 def in_pieces(count):
-    """Rows of the first argument in pieces. Others are cut as well if their first dimension is that of a batch, which
-    three dimensions and more have, or if they have a number for each row. Numbers are means."""
+    """Rows of the first argument that is an array in pieces. Others are cut as well if their first dimension is that of a
+    batch, which three dimensions and more have, or if they have a number for each row. Numbers are means."""
     def decorate(plain):
         @functools.wraps(plain)
         def pieces(*arguments):
-            if not hasattr(arguments[0], "shape"):
+            first = next((i for i, a in enumerate(arguments) if getattr(a, "ndim", 0)), None)
+            if first is None:
                 raise CannotApply("only functions of rows are computed in pieces")
-            rows = arguments[0].shape[0]
+            rows = arguments[first].shape[0]
             if rows % count:
                 raise CannotApply(f"{rows} rows are not divided by {count}")
-            is_cut = [i == 0 or (hasattr(a, "ndim") and a.ndim != 2 and a.ndim > 0 and a.shape[0] == rows)
+            is_cut = [i == first or (getattr(a, "ndim", 2) not in (0, 2) and a.shape[0] == rows)
                       for i, a in enumerate(arguments)]
             cut = [a.reshape(count, rows // count, *a.shape[1:]) for a, c in zip(arguments, is_cut) if c]
 

@@ -131,6 +131,26 @@ def plain_mlp(sizes):
     return Program(jax.grad(loss), (dense_shapes(width, depth), f32(batch, width)))
 
 
+def gated(w, x):
+    h = norm(x)
+    return x + (jax.nn.silu(h @ w["gate"]) * (h @ w["up"])) @ w["down"]
+
+
+@program
+def fsdp_layers(sizes):
+    """Parameters and batch are both spread over four devices."""
+    width, batch, depth = sizes.among(256, 384), 4 * sizes.many(500, 1000), sizes.among(4, 6)
+
+    def loss(ws, x):
+        for w in ws:
+            x = gated(w, x)
+        return jnp.mean(x * x)
+    layer = {"gate": f32(width, 2 * width), "up": f32(width, 2 * width), "down": f32(2 * width, width)}
+    spread = jax.sharding.PartitionSpec("data")
+    return Program(lambda ws, x: jax.tree.map(lambda w, g: w - 0.1 * g, ws, jax.grad(loss)(ws, x)),
+                   ([layer] * depth, f32(batch, width)), (0,), {"data": 4}, (spread, spread))
+
+
 # ---- arguments ----
 
 @program
