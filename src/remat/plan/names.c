@@ -125,6 +125,16 @@ static void add_name(const Naming *naming, PlanStep *step, bool is_computation, 
   of->name = copy_name(again, naming->out);
 }
 
+/* Returns the copy of the same instruction in the computation that is made again. NO_ID: there is
+ * none, because a computation was copied after clones had been put into it. */
+static InstId again_of(const Naming *naming, InstId id, CompId comp_again) {
+  InstId original = rewrite_inner_original(naming->rewrite, id, naming->num_old);
+  if (original >= naming->num_old) return NO_ID;
+  InstId again = naming->again_of[original];
+  bool is_there = again != NO_ID && inst_get(naming->again->module, again)->parent == comp_again;
+  return is_there ? again : NO_ID;
+}
+
 /* Pairs the instructions that are left in a copied computation with those of the computation that
  * is made again. Returns whether both are in the same order. */
 static bool pair_insts(Naming *naming, CompId comp, CompId comp_again, CopyPairs *pairs) {
@@ -137,8 +147,8 @@ static bool pair_insts(Naming *naming, CompId comp, CompId comp_again, CopyPairs
   bool is_same_order = true;
   InstId last = 0; /* the ids of copies are in the order of their computation */
   for (uint32_t i = 0; i < comp_num_insts(after, comp); i++) {
-    InstId id = comp_inst(after, comp, i);
-    InstId other = naming->again_of[rewrite_inner_original(naming->rewrite, id, naming->num_old)];
+    InstId id = comp_inst(after, comp, i), other = again_of(naming, id, comp_again);
+    if (other == NO_ID) continue;
     is_same_order &= other >= last;
     last = other;
     *vec_push(naming->scratch, pairs) = (CopyPair){id, other};
@@ -214,6 +224,7 @@ void plan_fill_names(Plan *plan, const CaptureSource *source, Rewrite *before, A
                    .again_of = arena_array(arena, InstId, before->module->insts.len),
                    .out = out,
                    .scratch = arena};
+  memset(naming.again_of, 0xff, naming.num_old * sizeof *naming.again_of); /* NO_ID */
   plan->module = copy_name(plan->module, out);
   fill_object(&naming, &plan_object, plan);
   add_renames(&naming);
