@@ -110,19 +110,21 @@ static rh_status read_costs(const rh_settings *settings, Backend *backend, rh_di
 static rh_status read_backend(const rh_settings *settings, const Module *module, Backend *backend,
                               rh_diags *diags, Arena *out) {
   Backend known = {.copies = (CopyStage)settings->copies};
+  const Target *guessed = module ? guess_target(module) : &known_targets[0];
   if (settings->copies == RH_COPIES_AUTO && module) known = module->backend;
   *backend = (Backend){
       .copies = known.copies,
       .copies_are_guessed = known.copies_are_guessed,
       .copies_reason = known.copies_reason,
       .target = &known_targets[0],
+      .rounds_each = !guessed->contracts,
       .max_pack_steps = settings->max_pack_steps,
       .heap_limit_bytes = settings->heap_limit_bytes < 0 ? -1 : settings->heap_limit_bytes};
   if (settings->target && strcmp(settings->target, "auto") != 0) {
     backend->target = target_find(settings->target);
     if (!backend->target) return fail_unknown_name(RH_TARGETS, settings->target, diags);
   } else if (settings->target && module) {
-    backend->target = guess_target(module);
+    backend->target = guessed;
   }
   backend->tpu = target_tpu_memory(backend->target, settings->device);
   rh_status status = read_costs(settings, backend, diags, out);

@@ -238,6 +238,8 @@ typedef struct Backend {
   const struct Times *times; /* measured, see ir/times.h; NULL = none */
   FrameChoice frames;
   const bool *is_library; /* by file name of the stack tables; NULL = none is */
+  bool rounds_each; /* what the module is compiled by, as its text tells, contracts nothing; see
+                       Target.contracts */
 } Backend;
 
 typedef struct Module {

@@ -6,9 +6,9 @@
 
 const Target known_targets[] = {
 #define TARGET(id, summary, alignment, granule, pads_tiles, has_dynamic_sizes, gpu_sharing, \
-               removes_barriers, has_spaces)                                                \
+               removes_barriers, has_spaces, contracts)                                     \
   {#id,         summary,          alignment, granule, pads_tiles, has_dynamic_sizes,        \
-   gpu_sharing, removes_barriers, has_spaces},
+   gpu_sharing, removes_barriers, has_spaces, contracts},
 #include "ir/targets.def"
 };
 const size_t num_known_targets = sizeof known_targets / sizeof *known_targets;

@@ -16,6 +16,8 @@ typedef struct Target {
   bool removes_barriers; /* between scheduling and buffer assignment, with the tuples around them */
   bool has_spaces; /* every layout with S(n), n > 0, is in memory apart from the device's; on other
                       targets only that of the host is */
+  bool contracts;  /* a product and a sum of one function may become one instruction, which rounds
+                      once */
 } Target;
 
 extern const Target known_targets[]; /* the first one is the default */

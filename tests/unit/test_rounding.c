@@ -150,11 +150,44 @@ START_TEST(instructions_round_as_the_table_says) {
   const Module *module = fixture.module;
   uint32_t *place = arena_array(fixture.scratch, uint32_t, module->insts.len);
   FunctionRounding rounding =
-      rounding_of(module, module->entry, NO_ID, false, place, fixture.out, fixture.scratch);
+      rounding_of(module, module->entry, NO_ID, false, true, place, fixture.out, fixture.scratch);
   Rounding root = rounding.of[place[comp_get(module, module->entry)->root]];
   ck_assert_msg(root.kind == rows[_i].kind, "%s: %d", rows[_i].name, root.kind);
   ck_assert_uint_eq(root.operand, rows[_i].operand);
   ck_assert_msg(rounding.is_settled == rows[_i].is_settled, "%s", rows[_i].name);
+  fixture_free(&fixture);
+}
+END_TEST
+
+static const struct {
+  const char *name, *body;
+  bool is_settled;
+} without_contraction[] = {
+    {"two products",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(b, c)\n ROOT r = f32[8] add(m, n)", true},
+    {"products that something else reads, too",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(b, c)\n o = f32[8] divide(m, n)\n"
+     " s = f32[8] add(m, n)\n ROOT r = f32[8] multiply(o, s)",
+     true},
+    {"a product of complex numbers",
+     "y = c64[8] complex(a, b)\n z = c64[8] multiply(y, y)\n ROOT r = f32[8] real(z)", false},
+};
+
+START_TEST(nothing_is_contracted_on_gpu) {
+  Fixture fixture = fixture_parse_format(
+      "HloModule m\nENTRY f {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n"
+      " c = f32[8] parameter(2)\n %s\n}\n",
+      without_contraction[_i].body);
+  const Module *module = fixture.module;
+  for (int is_gpu = 0; is_gpu < 2; is_gpu++) {
+    uint32_t *place = arena_array(fixture.scratch, uint32_t, module->insts.len);
+    FunctionRounding rounding = rounding_of(module, module->entry, NO_ID, false,
+                                            target_find(is_gpu ? "gpu" : "cpu")->contracts, place,
+                                            fixture.out, fixture.scratch);
+    ck_assert_msg(rounding.is_settled == (is_gpu && without_contraction[_i].is_settled), "%s",
+                  without_contraction[_i].name);
+    ck_assert(!is_gpu || !rounding.has_products);
+  }
   fixture_free(&fixture);
 }
 END_TEST
@@ -164,8 +197,8 @@ START_TEST(parameters_of_nested_computations_may_be_products) {
       "HloModule m\nENTRY f {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n"
       " ROOT r = f32[8] add(a, b)\n}\n");
   uint32_t *place = arena_array(fixture.scratch, uint32_t, fixture.module->insts.len);
-  FunctionRounding rounding = rounding_of(fixture.module, fixture.module->entry, NO_ID, true, place,
-                                          fixture.out, fixture.scratch);
+  FunctionRounding rounding = rounding_of(fixture.module, fixture.module->entry, NO_ID, true, true,
+                                          place, fixture.out, fixture.scratch);
   ck_assert(!rounding.is_settled);
   fixture_free(&fixture);
 }
@@ -327,8 +360,8 @@ END_TEST
 
 /* The number of what the fusion of a module computes. */
 static ValueNumber function_of(const Fixture *fixture, Numbering *numbering) {
-  RoundingTags tags =
-      rounding_tags_make(fixture->module, false, numbering, fixture->out, fixture->scratch);
+  RoundingTags tags = rounding_tags_make(fixture->module, &known_targets[0], numbering,
+                                         fixture->out, fixture->scratch);
   InstId fusion = comp_get(fixture->module, fixture->module->entry)->root;
   return tags.number_of[inst_callees(fixture->module, fusion)[0]];
 }
@@ -349,6 +382,8 @@ int main(void) {
   TCase *tc = tcase_create("rounding");
   tcase_add_loop_test(tc, instructions_round_as_the_table_says, 0,
                       (int)(sizeof rows / sizeof *rows));
+  tcase_add_loop_test(tc, nothing_is_contracted_on_gpu, 0,
+                      (int)(sizeof without_contraction / sizeof *without_contraction));
   tcase_add_test(tc, parameters_of_nested_computations_may_be_products);
   tcase_add_loop_test(tc, rounding_is_compared, 0, (int)(sizeof pairs / sizeof *pairs));
   tcase_add_loop_test(tc, sizes_of_sliced_arrays_are_compared, 0,

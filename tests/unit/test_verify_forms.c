@@ -155,6 +155,46 @@ static const char *const tpu[] = {
     NULL,
 };
 
+#define CSTACK "bf16[6,8,128]{2,1,0:T(8,128)(2,1)}"
+#define CSLICE "bf16[1,8,128]{2,1,0:T(8,128)(2,1)}"
+#define CFORTH "(" TINT ", " TVALUE ", " CSTACK ")"
+
+/* As XLA:TPU writes it: what is stacked is converted by the instruction that writes it. */
+static const char *const converting[] = {
+    "HloModule m, is_scheduled=true\n"
+    "write { p = " CSTACK " parameter(0)\n i = " TINT " parameter(1)\n z = " TVALUE
+    " parameter(2)\n f = f32[] convert(i)\n b = " TVALUE
+    " broadcast(f), dimensions={}\n"
+    " a = " TVALUE " add(b, z)\n y = " TVALUE " sine(a)\n r = " TSLICE " bitcast(y)\n o = " TINT
+    " constant(0)\n"
+    " ROOT d = " CSTACK " dynamic-update-slice(p, r, i, o, o) }\n",
+    "grad { p = " CSTACK " parameter(0)\n j = " TINT " parameter(1)\n g = " TVALUE
+    " parameter(2)\n"
+    " o = " TINT " constant(0)\n s = " CSLICE
+    " dynamic-slice(p, j, o, o), dynamic_slice_sizes={1,8,128}\n"
+    " y = bf16[8,128]{1,0:T(8,128)(2,1)} bitcast(s)\n w = " TVALUE " convert(y)\n ROOT n = " TVALUE
+    " maximum(g, w) }\n",
+    "fb { t = " CFORTH " parameter(0)\n i = " TINT " get-tuple-element(t), index=0\n z = " TVALUE
+    " get-tuple-element(t), index=1\n s = " CSTACK " get-tuple-element(t), index=2\n sn = " CSTACK
+    " fusion(s, i, z), kind=kLoop, calls=write\n one = " TINT " constant(1)\n in = " TINT
+    " add(i, one)\n ROOT r = " CFORTH " tuple(in, z, sn) }\n",
+    "fc { t = " CFORTH " parameter(0)\n i = " TINT " get-tuple-element(t), index=0\n n = " TINT
+    " constant(6)\n ROOT c = pred[] compare(i, n), direction=LT }\n",
+    "bb { t = " CFORTH " parameter(0)\n i = " TINT " get-tuple-element(t), index=0\n g = " TVALUE
+    " get-tuple-element(t), index=1\n s = " CSTACK " get-tuple-element(t), index=2\n five = " TINT
+    " constant(5)\n j = " TINT " subtract(five, i)\n gn = " TVALUE
+    " fusion(s, j, g), kind=kLoop, calls=grad\n one = " TINT " constant(1)\n in = " TINT
+    " add(i, one)\n ROOT r = " CFORTH " tuple(in, gn, s) }\n",
+    "bc { t = " CFORTH " parameter(0)\n i = " TINT " get-tuple-element(t), index=0\n n = " TINT
+    " constant(6)\n ROOT c = pred[] compare(i, n), direction=LT }\n",
+    "ENTRY e { z0 = " TVALUE " parameter(0)\n s0 = " CSTACK " parameter(1)\n g0 = " TVALUE
+    " parameter(2)\n z = " TINT " constant(0)\n ti = " CFORTH " tuple(z, z0, s0)\n f = " CFORTH
+    " while(ti), condition=fc, body=fb\n sa = " CSTACK " get-tuple-element(f), index=2\n z2 = " TINT
+    " constant(0)\n bi = " CFORTH " tuple(z2, g0, sa)\n b = " CFORTH
+    " while(bi), condition=bc, body=bb\n ROOT o = " TVALUE " get-tuple-element(b), index=1 }\n",
+    NULL,
+};
+
 /* ---- rewrites ---- */
 
 /* The second loop computes y again from x, which is stacked instead. */
@@ -235,6 +275,29 @@ static const char *const tpu[] = {
         " broadcast(zero), dimensions={}\n"                                                  \
         " bi = " TBACK " tuple(z2, g0, sa, k0)\n b = " TBACK " while("                       \
   }
+
+/* The second loop is given z instead of the stack, and computes the value again as `y`. */
+#define CBACK "(" TINT ", " TVALUE ", " TVALUE ")"
+#define AGAIN_CONVERTED(convert)                                                          \
+  {"grad { p = " CSTACK " parameter(0)\n", "grad { z = " TVALUE " parameter(0)\n"},       \
+      {" o = " TINT " constant(0)\n s = " CSLICE                                          \
+       " dynamic-slice(p, j, o, o), dynamic_slice_sizes={1,8,128}\n"                      \
+       " y = bf16[8,128]{1,0:T(8,128)(2,1)} bitcast(s)\n",                                \
+       " f = f32[] convert(j)\n b = " TVALUE " broadcast(f), dimensions={}\n a = " TVALUE \
+       " add(b, z)\n yw = " TVALUE " sine(a)\n" convert},                                 \
+      {"bb { t = " CFORTH " parameter(0)", "bb { t = " CBACK " parameter(0)"},            \
+      {" s = " CSTACK " get-tuple-element(t), index=2\n five",                            \
+       " z1 = " TVALUE " get-tuple-element(t), index=2\n five"},                          \
+      {"fusion(s, j, g)", "fusion(z1, j, g)"},                                            \
+      {"ROOT r = " CFORTH " tuple(in, gn, s)", "ROOT r = " CBACK " tuple(in, gn, z1)"},   \
+      {"bc { t = " CFORTH " parameter(0)", "bc { t = " CBACK " parameter(0)"}, {          \
+    " bi = " CFORTH " tuple(z2, g0, sa)\n b = " CFORTH " while(",                         \
+        " bi = " CBACK " tuple(z2, g0, z0)\n b = " CBACK " while("                        \
+  }
+
+#define CONVERTED_AGAIN                         \
+  " yr = " TSLICE " bitcast(yw)\n yc = " CSLICE \
+  " convert(yr)\n y = bf16[8,128]{1,0:T(8,128)(2,1)} bitcast(yc)\n"
 
 /* Edits after the first ones, in their order; see loop_text_edited(). `why` is NULL for texts that
  * are equivalent, or else a part of the message. */
@@ -520,6 +583,42 @@ static const struct {
      {WHOLE,
       {"ROOT r = " TBACK " tuple(in, gn, s, kn)", "ROOT r = " TBACK " tuple(in, gn, sw, kn)"},
       {" kn = ", " sw = " TSTACK " negate(s)\n kn = "}},
+     "differ"},
+    {"tpu: an update that converts", converting, {{0}}, NULL},
+    {"tpu: the convert is written out",
+     converting,
+     {{"r = " TSLICE " bitcast(y)\n", "r = " TSLICE " bitcast(y)\n rc = " CSLICE " convert(r)\n"},
+      {"dynamic-update-slice(p, r,", "dynamic-update-slice(p, rc,"}},
+     NULL},
+    {"tpu: the second loop computes what was converted again",
+     converting,
+     {AGAIN_CONVERTED(CONVERTED_AGAIN)},
+     NULL},
+    {"tpu: it is not converted",
+     converting,
+     {AGAIN_CONVERTED(" y = " TVALUE " copy(yw)\n"),
+      {"w = " TVALUE " convert(y)", "w = " TVALUE " copy(y)"}},
+     "differ"},
+    {"tpu: it is converted to other digits in between",
+     converting,
+     {AGAIN_CONVERTED(" yh = f16[8,128]{1,0:T(8,128)(2,1)} convert(yw)\n"
+                      " y = bf16[8,128]{1,0:T(8,128)(2,1)} convert(yh)\n")},
+     "differ"},
+    {"tpu: another value is converted",
+     converting,
+     {{"r = " TSLICE " bitcast(y)\n", "r = " TSLICE " bitcast(a)\n rc = " CSLICE " convert(r)\n"},
+      {"dynamic-update-slice(p, r,", "dynamic-update-slice(p, rc,"}},
+     "differ"},
+    {"tpu: the iteration is another one",
+     converting,
+     {AGAIN_CONVERTED(CONVERTED_AGAIN), {"fusion(z1, j, g)", "fusion(z1, i, g)"}},
+     "differ"},
+    {"tpu: the stack has other digits",
+     converting,
+     {{"r = " TSLICE " bitcast(y)\n",
+       "yh = f16[8,128]{1,0:T(8,128)(2,1)} convert(y)\n rh = f16[1,8,128]{2,1,0:T(8,128)(2,1)} "
+       "bitcast(yh)\n"},
+      {"dynamic-update-slice(p, r,", "dynamic-update-slice(p, rh,"}},
      "differ"},
 };
 

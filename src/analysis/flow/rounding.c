@@ -16,6 +16,7 @@ typedef struct Finder {
   RoundingUsers users;
   bool is_nested;
   bool is_opaque; /* the function is a kernel of another code generator */
+  bool contracts; /* see Target */
   uint8_t *looks; /* by place: Look */
   bool *is_whole; /* by place: see FunctionRounding.root_is_whole */
   const uint32_t *place;
@@ -262,6 +263,7 @@ static Look look_at(const Finder *finder, InstId id, uint32_t place) {
   const Instruction *inst = inst_get(module, id);
   Opcode opcode = (Opcode)inst->opcode;
   const Shape *shape = inst_shape(module, id);
+  if (!finder->contracts) return LOOK_NONE;
   if (opcode == OPCODE_PARAMETER) {
     bool may_hold_products = !shape_is_array(shape) || is_rounded(shape);
     return finder->is_nested && may_hold_products ? LOOK_OPEN : LOOK_NONE;
@@ -373,8 +375,8 @@ static void add_inst(Finder *finder, FunctionRounding *rounding, InstId id, uint
 }
 
 /* The rounding of what the results need. */
-static FunctionRounding round_results(RoundingFunction *function, CompId comp, uint32_t *place,
-                                      Arena *out, Arena *scratch) {
+static FunctionRounding round_results(RoundingFunction *function, CompId comp, bool contracts,
+                                      uint32_t *place, Arena *out, Arena *scratch) {
   const Module *module = function->module;
   function->order = inst_post_order(module, comp, place, scratch, scratch);
   function->place = place;
@@ -387,6 +389,7 @@ static FunctionRounding round_results(RoundingFunction *function, CompId comp, u
                    .users = rounding_users_find(function, out, scratch),
                    .is_nested = function->is_nested,
                    .is_opaque = rounding_is_opaque(module, function->caller),
+                   .contracts = contracts,
                    .looks = arena_zarray(scratch, uint8_t, count),
                    .is_whole = arena_zarray(scratch, bool, count),
                    .place = place};
@@ -400,7 +403,7 @@ static FunctionRounding round_results(RoundingFunction *function, CompId comp, u
 }
 
 FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
-                             uint32_t *place, Arena *out, Arena *scratch) {
+                             bool contracts, uint32_t *place, Arena *out, Arena *scratch) {
   InstId root = comp_get(module, comp)->root;
   bool has_several =
       inst_get(module, root)->opcode == OPCODE_TUPLE && inst_get(module, root)->num_operands;
@@ -410,12 +413,13 @@ FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, b
       .results = has_several ? inst_operands(module, root) : &root,
       .num_results = has_several ? inst_get(module, root)->num_operands : 1,
       .is_nested = is_nested};
-  return round_results(&function, comp, place, out, scratch);
+  return round_results(&function, comp, contracts, place, out, scratch);
 }
 
 FunctionRounding rounding_of_fusion(const Module *module, InstId fusion, Arena *out) {
   uint32_t *place = arena_array(out, uint32_t, module->insts.len);
-  return rounding_of(module, inst_callees(module, fusion)[0], fusion, false, place, out, out);
+  return rounding_of(module, inst_callees(module, fusion)[0], fusion, false,
+                     !module->backend.rounds_each, place, out, out);
 }
 
 bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch) {
@@ -433,7 +437,8 @@ bool rounding_is_separable(const Module *module, InstId fusion, const InstId *re
       .module = module, .caller = fusion, .results = results, .num_results = num_results};
   CompId comp = inst_callees(module, fusion)[0];
   uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
-  FunctionRounding part = round_results(&function, comp, place, arena, arena);
+  FunctionRounding part =
+      round_results(&function, comp, !module->backend.rounds_each, place, arena, arena);
   bool is_alike = part.is_settled;
   for (uint32_t i = 0; i < function.order.len; i++) {
     Rounding a = whole.of[i], b = part.of[i];

@@ -1,7 +1,7 @@
 /* How the instructions of a compiled function round.
  *
  * Code generators contract a multiplication and an addition of its result into one instruction that
- * rounds once (LLVM's AllowFPOpFusion=Fast, which XLA:CPU and XLA:GPU set), within one function: a
+ * rounds once (LLVM's AllowFPOpFusion=Fast, which XLA:CPU sets), within one function: a
  * fusion, or a call that XLA:CPU compiles alone. How an instruction rounds is then a matter of the
  * function that it is in. Four cases are told apart:
  *   - ROUND_ALONE: no product of the function can be contracted with it. It rounds as HLO says.
@@ -20,6 +20,8 @@
  * canonicalizeOperands), and contracts the first product that has no other user
  *     (llvm/lib/CodeGen/SelectionDAG/DAGCombiner.cpp, visitFADDForFMACombine). The same rounding is
  *     then certain only in the same function.
+ *
+ * XLA:GPU contracts nothing (Target.contracts): there only what adds by itself is not ROUND_ALONE.
  *
  * Example: of a*b + c the case is ROUND_WITH_PRODUCT, of p + c, where p is a parameter of the
  * function, ROUND_ALONE, and of a*b + c*d ROUND_BY_FUNCTION. Where p = c*d, and p*e is added to
@@ -67,10 +69,10 @@ uint64_t rounding_memory_of(const Module *module, InstId operand);
 /* `caller`: the fusion that the computation belongs to; NO_ID if it is called otherwise.
  * `is_nested`: other computations of the same function call this one, so that its parameters may be
  * products. `place`, by InstId, is space: what it holds for the computation's instructions is
- * overwritten, and the result refers to it. `of` is in `out`; what is needed meanwhile is in
- * `scratch`, and may be the same arena. O(instructions). */
+ * overwritten, and the result refers to it. `contracts`: see Target. `of` is in `out`; what is
+ * needed meanwhile is in `scratch`, and may be the same arena. O(instructions). */
 FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
-                             uint32_t *place, Arena *out, Arena *scratch);
+                             bool contracts, uint32_t *place, Arena *out, Arena *scratch);
 
 /* The same for the computation of a fusion. */
 FunctionRounding rounding_of_fusion(const Module *module, InstId fusion, Arena *out);

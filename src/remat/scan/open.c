@@ -2,6 +2,7 @@
 
 #include "analysis/flow/side_effect.h"
 #include "analysis/loop/loop.h"
+#include "ir/written_shape.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/expand.h"
 #include "remat/rewrite/inline_calls.h"
@@ -116,13 +117,76 @@ static void open_body(Rewrite *rewrite, CompId body, Schedule *schedule, Arena *
   arena_free(arena);
 }
 
-/* ---- both ---- */
+/* ---- converting updates ---- */
+
+static bool converts_update(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_DYNAMIC_UPDATE_SLICE || inst->flags & INST_DEAD) return false;
+  const Shape *array = inst_shape(module, id);
+  const Shape *update = inst_shape(module, inst_operand(module, id, 1));
+  return shape_is_array(array) && shape_is_array(update) && array->rank == update->rank &&
+         array->type != update->type && !array->has_dynamic && !update->has_dynamic;
+}
+
+static bool has_converting_updates(const Module *module, CompId comp) {
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    if (converts_update(module, comp_inst(module, comp, i))) return true;
+  }
+  return false;
+}
+
+/* Whether a fusion in the body of a loop writes slices that it converts. */
+static bool hides_conversion(const Loops *loops, const Loop *loop) {
+  const Module *module = loops->module;
+  for (uint32_t i = 0; i < comp_num_insts(module, loop->body); i++) {
+    InstId id = comp_inst(module, loop->body, i);
+    if (inst_get(module, id)->opcode == OPCODE_FUSION &&
+        has_converting_updates(module, inst_callees(module, id)[0]))
+      return true;
+  }
+  return false;
+}
+
+/* Adds the convert in front of a converting update. */
+static void write_conversion(Rewrite *rewrite, InstId id, Arena *scratch) {
+  Module *module = rewrite->module;
+  InstId update = inst_operand(module, id, 1);
+  ArraySpec spec = shape_spec(inst_shape(module, id));
+  int64_t *dims = arena_array(scratch, int64_t, spec.rank);
+  memcpy(dims, inst_shape(module, update)->dims, spec.rank * sizeof *dims);
+  spec.dims = dims;
+  InstSpec convert = {.opcode = OPCODE_CONVERT,
+                      .shape = written_array(&module->shapes, &spec),
+                      .operands = &update,
+                      .num_operands = 1};
+  CompId comp = inst_get(module, id)->parent;
+  rewrite_set_operand(rewrite, id, 1, rewrite_add_helper(rewrite, comp, convert));
+}
+
+static void write_conversions(Rewrite *rewrite, CompId body, Schedule *schedule, Arena *scratch) {
+  Module *module = rewrite->module;
+  for (uint32_t i = 0; i < comp_num_insts(module, body); i++) {
+    InstId fusion = comp_inst(module, body, i);
+    if (inst_get(module, fusion)->opcode != OPCODE_FUSION) continue;
+    CompId comp = inst_callees(module, fusion)[0];
+    if (!has_converting_updates(module, comp)) continue;
+    for (uint32_t k = 0, num_insts = comp_num_insts(module, comp); k < num_insts; k++) {
+      if (converts_update(module, comp_inst(module, comp, k)))
+        write_conversion(rewrite, comp_inst(module, comp, k), scratch);
+    }
+    rewrite_order_expression(rewrite, comp, scratch);
+    /* The text is in the order of the list now. */
+    if (comp < schedule->num_comps) schedule->of[comp].len = 0;
+  }
+}
+
+/* ---- all ---- */
 
 /* The loops whose bodies are to be opened, in an array by loop. */
 static bool find_closed(const Loops *loops, bool *is_closed) {
   bool found = false;
   for (uint32_t i = 0; i < loops->len; i++) {
-    bool hides = hides_stack(loops, &loops->list[i]);
+    bool hides = hides_stack(loops, &loops->list[i]) || hides_conversion(loops, &loops->list[i]);
     if (is_closed) is_closed[i] = hides;
     found |= hides;
   }
@@ -153,7 +217,9 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
   bool *is_closed = arena_array(arena, bool, loops.len + 1);
   (void)find_closed(&loops, is_closed);
   for (uint32_t i = 0; i < loops.len; i++) {
-    if (is_closed[i]) open_body(rewrite, loops.list[i].body, schedule, out, scratch);
+    if (!is_closed[i]) continue;
+    open_body(rewrite, loops.list[i].body, schedule, out, scratch);
+    write_conversions(rewrite, loops.list[i].body, schedule, arena);
   }
   dce_run(rewrite, scratch); /* the computations that were copied */
   dce_update_schedule(module, schedule, out);

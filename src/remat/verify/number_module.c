@@ -250,6 +250,20 @@ static ValueNumber number_parameter_of(Evaluator *evaluator, const Frame *frame,
                           (uint32_t)inst->index);
 }
 
+/* A dynamic-update-slice may convert what it writes, as XLA:TPU lets it; it then writes the value
+ * that a convert in front of it would have. */
+static void convert_update(Evaluator *evaluator, InstId id, ValueNumber *args) {
+  const Module *module = evaluator->module;
+  Numbering *numbering = evaluator->numbering;
+  ShapeId shape = converted_update_shape(numbering, inst_shape(module, id),
+                                         inst_shape(module, inst_operand(module, id, 1)));
+  if (shape == NO_ID) return;
+  Terms *terms = evaluator->numbered->terms;
+  uint32_t text = number_text(numbering, STR("convert("));
+  args[1] = terms ? fold_operation(terms, shape, text, &args[1], 1)
+                  : number_operation(numbering, shape, text, &args[1], 1);
+}
+
 /* The number of an instruction that is evaluated without entering a computation. */
 static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId id) {
   const Module *module = evaluator->module;
@@ -286,6 +300,7 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
       if (inst_get(module, start)->opcode != OPCODE_COPY_START) break;
       return frame->values[evaluator->place[inst_operand(module, start, 0)]];
     }
+    case OPCODE_DYNAMIC_UPDATE_SLICE: convert_update(evaluator, id, args); break;
     default: break;
   }
   bool has_effect = has_counted_effect(module, id);

@@ -8,7 +8,7 @@ typedef struct Tagger {
   Numbering *numbering;
   const ShapeId *shapes; /* imported, by ShapeId */
   RoundingTags tags;
-  bool is_tpu;
+  const Target *target;
   InstId *caller_of;    /* by CompId: the fusion or call whose function it is; NO_ID = none */
   bool *is_rigid;       /* by CompId: sizes of sliced arrays matter, too */
   bool *is_wanted;      /* by CompId: its number is needed */
@@ -67,8 +67,9 @@ static void find_roundings(Tagger *tagger) {
     CompId function = tagger->tags.function_of[comp];
     if (function == NO_ID || comp_get(module, comp)->flags & COMP_DEAD) continue;
     ArenaMark mark = arena_mark(tagger->scratch);
-    FunctionRounding rounding = rounding_of(module, comp, tagger->caller_of[comp], function != comp,
-                                            place, tagger->scratch, tagger->scratch);
+    FunctionRounding rounding =
+        rounding_of(module, comp, tagger->caller_of[comp], function != comp,
+                    tagger->target->contracts, place, tagger->scratch, tagger->scratch);
     for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
       InstId id = comp_inst(module, comp, i);
       bool is_open = is_open_there(tagger, function, id);
@@ -165,7 +166,13 @@ static InstId slice_of(const Module *module, InstId user) {
 
 static ShapeId shape_in_function(const Tagger *tagger, InstId id) {
   const Module *module = tagger->module;
-  return tagger->shapes[inst_get(module, is_sliced(module, id) ? slice_of(module, id) : id)->shape];
+  if (!is_sliced(module, id)) return tagger->shapes[inst_get(module, id)->shape];
+  InstId slice = slice_of(module, id);
+  ShapeId converted = NO_ID;
+  if (inst_get(module, id)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE)
+    converted = converted_update_shape(tagger->numbering, inst_shape(module, id),
+                                       inst_shape(module, slice));
+  return converted == NO_ID ? tagger->shapes[inst_get(module, slice)->shape] : converted;
 }
 
 /* A number of an instruction in the function to which a start of a slice is clamped. */
@@ -202,7 +209,7 @@ static void put_clamps(TextBuffer *text, const Tagger *tagger, Met *met, InstId 
                        const ValueNumber *starts) {
   const Module *module = tagger->module;
   bool is_rigid = tagger->is_rigid[inst_get(module, id)->parent];
-  if (tagger->is_tpu && !is_rigid) return; /* XLA:TPU does not compile by LLVM */
+  if (tagger->target->pads_tiles && !is_rigid) return; /* XLA:TPU does not compile by LLVM */
   const Shape *whole = inst_shape(module, inst_operand(module, id, 0));
   const Shape *part = inst_shape(module, slice_of(module, id));
   for (uint32_t i = 0; i < whole->rank && i < part->rank; i++) {
@@ -211,6 +218,16 @@ static void put_clamps(TextBuffer *text, const Tagger *tagger, Met *met, InstId 
     text_put_int(text,
                  is_rigid || last < 2 ? last : 2 + place_of_clamp(met, (Clamp){starts[i], last}));
   }
+}
+
+/* What a dynamic-update-slice converts counts as converted in front of it. */
+static void convert_update(Tagger *tagger, InstId id, ValueNumber *update) {
+  const Module *module = tagger->module;
+  ShapeId shape = converted_update_shape(tagger->numbering, inst_shape(module, id),
+                                         inst_shape(module, inst_operand(module, id, 1)));
+  if (shape == NO_ID) return;
+  uint32_t text = number_text(tagger->numbering, STR("convert("));
+  *update = number_operation(tagger->numbering, shape, text, update, 1);
 }
 
 /* Numbers an instruction whose operands have numbers. Parameters are numbered in the order in which
@@ -230,6 +247,7 @@ static ValueNumber number_in_function(Tagger *tagger, Met *met, InstId id) {
     ShapeId shape = shape_in_function(tagger, slicer != NO_ID ? slicer : operand);
     args[i] = number_parameter(tagger->numbering, shape, args[i]);
   }
+  if (inst->opcode == OPCODE_DYNAMIC_UPDATE_SLICE) convert_update(tagger, id, &args[1]);
   for (uint32_t i = 0; i < inst->num_callees; i++)
     args[inst->num_operands + i] = tagger->tags.number_of[inst_callees(module, id)[i]];
   TextBuffer text = {.arena = tagger->scratch};
@@ -301,12 +319,12 @@ static ValueNumber number_function_of(Tagger *tagger, CompId comp) {
 
 /* ---- tags ---- */
 
-RoundingTags rounding_tags_make(const Module *module, bool is_tpu, Numbering *numbering, Arena *out,
-                                Arena *scratch) {
+RoundingTags rounding_tags_make(const Module *module, const Target *target, Numbering *numbering,
+                                Arena *out, Arena *scratch) {
   uint32_t num_insts = module->insts.len, num_comps = module->comps.len;
   Arena *arena = arena_new(arena_options(scratch));
   Tagger tagger = {.module = module,
-                   .is_tpu = is_tpu,
+                   .target = target,
                    .numbering = numbering,
                    .shapes = numbering_import_shapes(numbering, module, arena),
                    .tags = {.of = arena_zarray(out, Rounding, num_insts),

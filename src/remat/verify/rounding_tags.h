@@ -26,10 +26,10 @@ typedef struct RoundingTags {
   ValueNumber *number_of; /* by CompId: what it computes; NO_ID = no tag needs that */
 } RoundingTags;
 
-/* `is_tpu`: XLA:TPU compiles it, for which no number of slices matters. The lists are in `out`.
- * O(size of the module). */
-RoundingTags rounding_tags_make(const Module *module, bool is_tpu, Numbering *numbering, Arena *out,
-                                Arena *scratch);
+/* `target` compiles it: for XLA:TPU no number of slices matters, and XLA:GPU contracts nothing. The
+ * lists are in `out`. O(size of the module). */
+RoundingTags rounding_tags_make(const Module *module, const Target *target, Numbering *numbering,
+                                Arena *out, Arena *scratch);
 
 /* Appends the tag of an instruction, if it has one. */
 void put_rounding(TextBuffer *text, const Module *module, const RoundingTags *tags, InstId id);

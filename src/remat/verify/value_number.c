@@ -25,6 +25,15 @@ ShapeId *numbering_import_shapes(Numbering *numbering, const Module *module, Are
   return imported;
 }
 
+ShapeId converted_update_shape(Numbering *numbering, const Shape *array, const Shape *update) {
+  bool is_known = shape_is_array(array) && shape_is_array(update) && array->rank == update->rank &&
+                  !array->has_dynamic && !update->has_dynamic;
+  if (!is_known || array->type == update->type) return NO_ID;
+  ArraySpec spec = shape_spec(array);
+  spec.dims = update->dims;
+  return shape_array(&numbering->shapes, &spec);
+}
+
 uint32_t number_text(Numbering *numbering, Str text) {
   uint64_t hash = hash_str(text);
   uint32_t id;

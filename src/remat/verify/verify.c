@@ -557,10 +557,10 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
                        .scratch = scratch};
   verifier.after.module = after;
   RoundingTags tags[2];
-  bool is_tpu = guess_target(before)->pads_tiles;
   if (same_rounding) {
-    tags[0] = rounding_tags_make(before, is_tpu, &numbering, arena, scratch);
-    tags[1] = rounding_tags_make(after, is_tpu, &numbering, arena, scratch);
+    const Target *target = guess_target(before);
+    tags[0] = rounding_tags_make(before, target, &numbering, arena, scratch);
+    tags[1] = rounding_tags_make(after, target, &numbering, arena, scratch);
     verifier.before.tags = &tags[0];
     verifier.after.tags = &tags[1];
   }
