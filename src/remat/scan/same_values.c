@@ -1,108 +1,20 @@
 #include "remat/scan/same_values.h"
 
 #include "analysis/loop/count.h"
+#include "remat/rewrite/terms.h"
 
-/* Numbers of expressions: two have the same number if and only if they are the same operation on
- * the same numbers. */
-typedef struct Term {
-  uint32_t opcode; /* Opcode, or one of the kinds below */
-  ShapeId shape;
-  uint32_t text; /* of the attributes or the literal; or of starts; or the InstId of a leaf */
-  uint32_t args, num_args;
-} Term;
-
-enum { TERM_LEAF = NUM_OPCODES, TERM_STARTS };
+/* A term of the starts of a slice in all iterations. */
+enum { TERM_STARTS = EXPR_OTHER };
 
 typedef struct Numberer {
   const Module *module;
   const Loop *loop;
   bool only_slices;
   CountLists lists;
-  VEC(Term) terms;
-  IdVec args;
-  IdTable table;
-  VEC(Str) texts;
-  IdTable text_table;
+  ExprTerms terms;
   uint32_t *number; /* by InstId, with room for merged ones; NO_ID = not numbered */
   Arena *arena;
 } Numberer;
-
-/* ---- terms ---- */
-
-static uint32_t text_number(Numberer *numberer, Str text) {
-  uint64_t hash = hash_str(text);
-  uint32_t id;
-  for (IdProbe probe = id_table_probe(&numberer->text_table, hash); id_probe_next(&probe, &id);) {
-    if (str_equal(numberer->texts.data[id], text)) return id;
-  }
-  id = numberer->texts.len;
-  id_table_add(&numberer->text_table, numberer->arena, hash, id);
-  *vec_push(numberer->arena, &numberer->texts) =
-      (Str){arena_strndup(numberer->arena, text.data, text.len), text.len};
-  return id;
-}
-
-static uint32_t term_number(Numberer *numberer, Term term, const uint32_t *args) {
-  uint64_t hash = hash_mix(hash_mix(hash_mix(HASH_SEED, term.opcode), term.shape), term.text);
-  for (uint32_t i = 0; i < term.num_args; i++)
-    hash = hash_mix(hash, args[i]);
-  uint32_t id;
-  for (IdProbe probe = id_table_probe(&numberer->table, hash); id_probe_next(&probe, &id);) {
-    const Term *other = &numberer->terms.data[id];
-    bool is_same = other->opcode == term.opcode && other->shape == term.shape &&
-                   other->text == term.text && other->num_args == term.num_args;
-    for (uint32_t i = 0; is_same && i < term.num_args; i++)
-      is_same = numberer->args.data[other->args + i] == args[i];
-    if (is_same) return id;
-  }
-  term.args = numberer->args.len;
-  for (uint32_t i = 0; i < term.num_args; i++)
-    *vec_push(numberer->arena, &numberer->args) = args[i];
-  id = numberer->terms.len;
-  id_table_add(&numberer->table, numberer->arena, hash, id);
-  *vec_push(numberer->arena, &numberer->terms) = term;
-  return id;
-}
-
-static uint32_t leaf(Numberer *numberer, InstId id) {
-  Term term = {.opcode = TERM_LEAF, .shape = inst_get(numberer->module, id)->shape, .text = id};
-  return term_number(numberer, term, NULL);
-}
-
-/* A bitcast of a bitcast is one, and one to the same shape is none. */
-static uint32_t bitcast_number(Numberer *numberer, ShapeId shape, uint32_t arg) {
-  while (numberer->terms.data[arg].opcode == OPCODE_BITCAST)
-    arg = numberer->args.data[numberer->terms.data[arg].args];
-  if (numberer->terms.data[arg].shape == shape) return arg;
-  return term_number(numberer, (Term){.opcode = OPCODE_BITCAST, .shape = shape, .num_args = 1},
-                     &arg);
-}
-
-/* The attributes and the literal of an instruction, as text. */
-static uint32_t details(Numberer *numberer, InstId id) {
-  const Module *module = numberer->module;
-  const Instruction *inst = inst_get(module, id);
-  VEC(char) text = {0};
-  if (inst->origin == NO_ID) {
-    const char *index = arena_printf(numberer->arena, "new %lld", (long long)inst->index);
-    return text_number(numberer, str_make(index, strlen(index)));
-  }
-  for (AttrId attr_id = 0; attr_id < NUM_ATTRS; attr_id++) {
-    const Attr *attr = inst_attr(module, id, attr_id);
-    if (!attr || attribute_is_annotation(attr_id)) continue;
-    Str value = module_span(module, attr->text);
-    *vec_push(numberer->arena, &text) = (char)(attr_id + 1);
-    for (uint32_t i = 0; i < value.len; i++)
-      *vec_push(numberer->arena, &text) = value.data[i];
-  }
-  if (inst->opcode == OPCODE_CONSTANT) {
-    const InstSource *source = &module->source->insts.data[inst->origin];
-    Str value = module_span(module, (Span){source->paren + 1, source->close});
-    for (uint32_t i = 0; i < value.len; i++)
-      *vec_push(numberer->arena, &text) = value.data[i];
-  }
-  return text_number(numberer, (Str){text.data ? text.data : "", text.len});
-}
 
 /* ---- instructions of a fusion ---- */
 
@@ -114,10 +26,10 @@ static uint32_t starts_number(Numberer *numberer, InstId cut) {
     const int64_t *list = count_list(&numberer->lists, inst_operand(numberer->module, cut, 1 + i));
     if (!list) return NO_ID;
     size_t bytes = (size_t)numberer->loop->trips * sizeof *list;
-    args[i] = text_number(numberer, (Str){(const char *)list, (uint32_t)bytes});
+    args[i] = expr_text(&numberer->terms, (Str){(const char *)list, (uint32_t)bytes});
   }
-  return term_number(numberer, (Term){.opcode = TERM_STARTS, .shape = NO_ID, .num_args = count},
-                     args);
+  return expr_term(&numberer->terms,
+                   (ExprTerm){.opcode = TERM_STARTS, .shape = NO_ID, .num_args = count}, args);
 }
 
 /* NO_ID if an expression contains what is not compared. */
@@ -133,20 +45,20 @@ static uint32_t inner_number(Numberer *numberer, InstId fusion, InstId id) {
   if (inst->opcode == OPCODE_DYNAMIC_SLICE) {
     uint32_t parts[] = {numberer->number[inst_operand(module, id, 0)], starts_number(numberer, id)};
     if (parts[0] != NO_ID && parts[1] != NO_ID) {
-      Term term = {.opcode = OPCODE_DYNAMIC_SLICE, .shape = inst->shape, .num_args = 2};
-      return term_number(numberer, term, parts);
+      ExprTerm term = {.opcode = OPCODE_DYNAMIC_SLICE, .shape = inst->shape, .num_args = 2};
+      return expr_term(&numberer->terms, term, parts);
     }
   }
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     args[i] = numberer->number[inst_operand(module, id, i)];
     if (args[i] == NO_ID) return NO_ID;
   }
-  if (inst->opcode == OPCODE_BITCAST) return bitcast_number(numberer, inst->shape, args[0]);
-  Term term = {.opcode = inst->opcode,
-               .shape = inst->shape,
-               .text = details(numberer, id),
-               .num_args = inst->num_operands};
-  return term_number(numberer, term, args);
+  if (inst->opcode == OPCODE_BITCAST) return expr_bitcast(&numberer->terms, inst->shape, args[0]);
+  ExprTerm term = {.opcode = inst->opcode,
+                   .shape = inst->shape,
+                   .text = expr_details(&numberer->terms, id),
+                   .num_args = inst->num_operands};
+  return expr_term(&numberer->terms, term, args);
 }
 
 static void set_number(Numberer *numberer, InstId id, uint32_t number) {
@@ -199,8 +111,8 @@ static InstId replace(Rewrite *rewrite, InstId later, InstId earlier, Arena *scr
 
 /* A value without the last bitcast, which is only a view. */
 static uint32_t without_view(const Numberer *numberer, uint32_t number) {
-  while (numberer->terms.data[number].opcode == OPCODE_BITCAST)
-    number = numberer->args.data[numberer->terms.data[number].args];
+  while (numberer->terms.list.data[number].opcode == OPCODE_BITCAST)
+    number = expr_args(&numberer->terms, number)[0];
   return number;
 }
 
@@ -220,26 +132,27 @@ static void merge_in(Rewrite *rewrite, Numberer *numberer, Sequence sequence, ui
     const Instruction *inst = inst_get(module, id);
     if (inst->opcode == OPCODE_BITCAST) {
       uint32_t arg = numberer->number[inst_operand(module, id, 0)];
-      set_number(numberer, id, bitcast_number(numberer, inst->shape, arg));
+      set_number(numberer, id, expr_bitcast(&numberer->terms, inst->shape, arg));
       continue;
     }
     uint32_t number = NO_ID;
     if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT &&
         inst_operand(module, id, 0) == numberer->loop->body_param) {
-      Term term = {.opcode = inst->opcode, .shape = inst->shape, .text = (uint32_t)inst->index};
-      number = term_number(numberer, term, NULL);
+      ExprTerm term = {.opcode = inst->opcode, .shape = inst->shape, .text = (uint32_t)inst->index};
+      number = expr_term(&numberer->terms, term, NULL);
     } else if (inst->opcode == OPCODE_CONSTANT && !(inst->flags & INST_ELIDED_LITERAL)) {
-      Term term = {.opcode = inst->opcode, .shape = inst->shape, .text = details(numberer, id)};
-      number = term_number(numberer, term, NULL);
+      ExprTerm term = {
+          .opcode = inst->opcode, .shape = inst->shape, .text = expr_details(&numberer->terms, id)};
+      number = expr_term(&numberer->terms, term, NULL);
     }
     bool is_fusion = inst->opcode == OPCODE_FUSION;
     if (is_fusion) number = fusion_number(numberer, id);
     bool is_compared = is_fusion && number != NO_ID && !inst_is_root(module, id) &&
                        !shape_is_effective_scalar(inst_shape(module, id));
-    set_number(numberer, id, number == NO_ID ? leaf(numberer, id) : number);
+    set_number(numberer, id, number == NO_ID ? expr_leaf(&numberer->terms, id) : number);
     if (!is_compared) continue;
     uint32_t bare = without_view(numberer, number), found = NO_ID, k;
-    if (numberer->only_slices && numberer->terms.data[bare].opcode != OPCODE_DYNAMIC_SLICE)
+    if (numberer->only_slices && numberer->terms.list.data[bare].opcode != OPCODE_DYNAMIC_SLICE)
       continue;
     for (IdProbe probe = id_table_probe(&table, bare); id_probe_next(&probe, &k);) {
       if (list.data[k].number == bare) found = list.data[k].inst;
@@ -266,6 +179,7 @@ void same_values_merge(Rewrite *rewrite, const Loops *loops, Schedule *schedule,
   Numberer numberer = {.module = module,
                        .lists = count_lists_begin(loops, arena),
                        .only_slices = only_slices,
+                       .terms = {.module = module, .arena = arena},
                        .number = arena_array(arena, uint32_t, 2 * (size_t)num_insts),
                        .arena = arena};
   /* A merged value adds at most one bitcast. */
@@ -276,7 +190,7 @@ void same_values_merge(Rewrite *rewrite, const Loops *loops, Schedule *schedule,
     numberer.loop = loop;
     count_lists_enter(&numberer.lists, loop, arena);
     /* Values outside of the body must not be taken for values in it. */
-    set_number(&numberer, loop->body_param, leaf(&numberer, loop->body_param));
+    set_number(&numberer, loop->body_param, expr_leaf(&numberer.terms, loop->body_param));
     merge_in(rewrite, &numberer, schedule->of[loop->body], num_insts);
     module_sweep_comp(module, loop->body);
   }
