@@ -17,6 +17,10 @@ static Str op_name_of(const Module *module, InstId id) {
   return metadata ? module_span(module, metadata->op_name) : (Str){0};
 }
 
+static bool is_forward_name(Str name) {
+  return str_contains(name, "jvp(") && !str_contains(name, "transpose(");
+}
+
 static SchedPos end_by_names(const Module *module, Sequence sequence) {
   int64_t num_backward = 0, best = -1, balance = 0;
   SchedPos end = NO_ID;
@@ -26,8 +30,7 @@ static SchedPos end_by_names(const Module *module, Sequence sequence) {
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     Str name = op_name_of(module, sequence.ids[pos]);
     if (!name.len) continue;
-    bool is_forward = str_contains(name, "jvp(") && !str_contains(name, "transpose(");
-    balance += is_forward ? 1 : str_contains(name, "transpose(") ? -1 : 0;
+    balance += is_forward_name(name) ? 1 : str_contains(name, "transpose(") ? -1 : 0;
     if (balance <= best) continue;
     best = balance;
     end = pos;
@@ -47,10 +50,42 @@ static SchedPos end_by_flow(const Module *module, Sequence sequence, Arena *scra
   return end;
 }
 
+/* Whether a fusion that is named after the backward part has a part of the forward part in it. */
+static bool has_forward_inside(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    if (is_forward_name(op_name_of(module, comp_inst(module, comp, i)))) return true;
+  }
+  return false;
+}
+
+/* The turn: what directly follows the forward part, reads nothing but it and has a part of it
+ * inside, such as the gradient of a loss, which XLA fuses with the sum that ends the last layer. */
+static SchedPos end_of_turn(const Module *module, Sequence sequence, SchedPos end, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  bool *is_early = arena_zarray(scratch, bool, module->insts.len);
+  for (SchedPos pos = 0; pos <= end; pos++)
+    is_early[sequence.ids[pos]] = true;
+  for (SchedPos pos = end + 1; pos + 1 < sequence.len; pos++) {
+    const Instruction *inst = inst_get(module, sequence.ids[pos]);
+    bool reads_early = has_forward_inside(module, sequence.ids[pos]);
+    for (uint32_t i = 0; i < inst->num_operands && reads_early; i++)
+      reads_early = is_early[inst_operand(module, sequence.ids[pos], i)];
+    if (!reads_early) break;
+    end = pos; /* what reads it is behind the turn */
+  }
+  arena_reset(scratch, mark);
+  return end;
+}
+
 ForwardPart forward_part_of(const Module *module, Sequence sequence, Arena *scratch) {
   ForwardPart forward = {.module = module, .sequence = sequence};
   forward.end = end_by_names(module, sequence);
-  if (forward.end == NO_ID) forward.end = end_by_flow(module, sequence, scratch);
+  bool has_names = forward.end != NO_ID;
+  if (!has_names) forward.end = end_by_flow(module, sequence, scratch);
+  forward.turn =
+      has_names ? end_of_turn(module, sequence, forward.end, scratch) : forward.end;
   return forward;
 }
 
@@ -387,6 +422,29 @@ static bool has_end(const Finder *finder, const Call *call, InstId id) {
   return false;
 }
 
+/* Whether an instruction of a fusion computes something that a border cannot be moved across. */
+static bool is_inner_work(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return is_work(module, id) && is_float(module, id) && opcode != OPCODE_BROADCAST &&
+         opcode != OPCODE_CONVERT && opcode != OPCODE_COPY && opcode != OPCODE_RESHAPE &&
+         opcode != OPCODE_TRANSPOSE && frame_of(module, id) > 0;
+}
+
+/* Whether a fusion that ends in a call begins before it. A checkpoint around the call keeps what the
+ * call is given, and nothing in the module stands for that but the result. */
+static bool begins_before(const Finder *finder, const Call *call, int32_t caller, InstId id) {
+  const Module *module = finder->forward->module;
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId inner = comp_inst(module, comp, i);
+    if (is_inner_work(module, inner) &&
+        caller_on_stack(module, frame_of(module, inner), call) != caller)
+      return true;
+  }
+  return false;
+}
+
 /* Numbers the calls of a function. Calls from different frames are different ones. */
 static void number_calls(Finder *finder, const FrameCounts *counts, const Call *call,
                          Layers *layers) {
@@ -420,7 +478,7 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
           continue;
         }
         if (key == begin.key && is_work(module, id) && num_begun++ > 0) number++;
-        layers->instance_of[pos] = number;
+        if (!begins_before(finder, call, callers.data[c], id)) layers->instance_of[pos] = number;
         layers->num_instances = number + 1;
       }
       if (pass == 0 && roles.list.len == 0) break;

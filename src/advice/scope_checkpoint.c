@@ -235,7 +235,7 @@ static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t
                            bool *is_sketch) {
   Arena *scratch = study->advisor->scratch;
   Cloning cloning;
-  cloning_begin(&cloning, study->advisor, study->comp, study->forward.end);
+  cloning_begin(&cloning, study->advisor, study->comp, study->forward.turn);
   choose(study, proposal, &cloning.choice);
   *bytes_at_peak = freed_at_peak(study, &cloning.choice);
   begin_together(proposal, &cloning.choice, scratch);
@@ -244,7 +244,7 @@ static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t
   bool is_repeated = proposal->layers->num_instances > 1 && proposal->every == 1;
   if (has_clones && is_repeated) {
     Sequence sequence = made->schedule.of[study->comp];
-    *is_sketch = cut_sums(&cloning.rewrite, sequence, study->forward.end + 1, scratch) > 0;
+    *is_sketch = cut_sums(&cloning.rewrite, sequence, study->forward.turn + 1, scratch) > 0;
   }
   if (has_clones) {
     cloning_drop_dead(&cloning, scratch);
