@@ -29,13 +29,17 @@ Framework framework_of(const Module *module) {
   return FRAMEWORK_UNKNOWN;
 }
 
-/* The last part of a qualified name: `block` of `gpt.<locals>.block`. */
+/* The last part of a qualified name, `block` of `gpt.<locals>.block`, or of a scope that stands for
+ * several, `Network/block_*`. */
 static Str own_name(Str function, const char *otherwise) {
   uint32_t begin = 0;
   for (uint32_t i = 0; i < function.len; i++) {
-    if (function.data[i] == '.') begin = i + 1;
+    if (function.data[i] == '.' || function.data[i] == '/') begin = i + 1;
   }
   Str name = {function.data + begin, function.len - begin};
+  bool is_several = name.len && name.data[name.len - 1] == '*';
+  if (is_several) name.len--;
+  if (is_several && name.len && name.data[name.len - 1] == '_') name.len--;
   bool is_name = name.len && name.data[0] != '<';
   return is_name ? name : str_make(otherwise, strlen(otherwise));
 }

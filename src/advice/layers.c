@@ -386,12 +386,24 @@ static uint32_t call_of_readers(const Finder *finder, const Layers *layers, Inst
   return found;
 }
 
+/* Whether an instruction reads what this call computes; NO_ID = any call. */
 static bool reads_call(const Finder *finder, const Layers *layers, InstId id, uint32_t number) {
   const Module *module = finder->forward->module;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     SchedPos operand = finder->positions[inst_operand(module, id, i)];
-    bool is_early = operand != NO_ID && operand <= finder->forward->end;
-    if (is_early && layers->instance_of[operand] == number) return true;
+    uint32_t instance = operand == NO_ID || operand > finder->forward->end
+                            ? NO_ID
+                            : layers->instance_of[operand];
+    if (instance != NO_ID && (number == NO_ID || instance == number)) return true;
+  }
+  return false;
+}
+
+static bool is_read_early(const Finder *finder, InstId id) {
+  const Module *module = finder->forward->module;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+    SchedPos user = finder->positions[inst_users(module, id)[i]];
+    if (user != NO_ID && user <= finder->forward->end) return true;
   }
   return false;
 }
@@ -406,6 +418,8 @@ static void settle_early(const Finder *finder, Layers *layers) {
     uint32_t readers = call_of_readers(finder, layers, id);
     if (readers != NO_ID && readers != number && !reads_call(finder, layers, id, number))
       layers->instance_of[pos] = readers;
+    if (!is_read_early(finder, id) && !reads_call(finder, layers, id, NO_ID))
+      layers->instance_of[pos] = OF_SOME_LAYER;
   }
 }
 
@@ -558,16 +572,53 @@ static Str numbered_path(const Module *module, InstId id, uint32_t below, Arena 
   return scope_join(parts + begin, end - begin, out);
 }
 
+/* The pattern `block_*` without its first star: what the first of several modules is called by
+ * libraries that number from the second one on. */
+static Str unnumbered(Str pattern, Arena *out) {
+  char *text = arena_array(out, char, (size_t)pattern.len + 1);
+  uint32_t len = 0;
+  bool is_done = false;
+  for (uint32_t i = 0; i < pattern.len; i++) {
+    bool is_number =
+        !is_done && i + 1 < pattern.len && pattern.data[i] == '_' && pattern.data[i + 1] == '*';
+    is_done |= is_number;
+    if (is_number) {
+      i++;
+    } else {
+      text[len++] = pattern.data[i];
+    }
+  }
+  return (Str){is_done ? text : NULL, is_done ? len : 0};
+}
+
+/* Whether an instruction is in a scope of exactly this path, behind the function that was compiled.
+ */
+static bool is_in_path(const Module *module, InstId id, Str path, Arena *scratch) {
+  Str parts[MAX_SCOPE_DEPTH];
+  Str name = op_name_of(module, id);
+  if (!path.len || !str_contains(name, "/")) return false;
+  uint32_t count = scope_split(name, parts), depth = 1;
+  for (uint32_t i = 0; i < path.len; i++)
+    depth += path.data[i] == '/';
+  return depth + 1 < count && str_equal(scope_join(parts + 1, depth, scratch), path);
+}
+
 static void add_scope(Finder *finder, uint32_t below, Str pattern) {
   const ForwardPart *forward = finder->forward;
   VEC(Str) paths = {0};
   Layers layers = {.scope = pattern,
                    .instance_of = new_instances(finder),
                    .is_end = arena_zarray(finder->out, bool, forward->sequence.len)};
+  Str first = unnumbered(pattern, finder->scratch);
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     InstId id = forward->sequence.ids[pos];
-    Str path = numbered_path(forward->module, finder->named[id], below, finder->scratch);
-    if (!finder->is_derived[id] || !path.len || !str_equal(starred(path, finder->scratch), pattern)) continue;
+    InstId named = finder->named[id];
+    Str path = numbered_path(forward->module, named, below, finder->scratch);
+    if (!finder->is_derived[id]) continue;
+    if (is_in_path(forward->module, named, first, finder->scratch)) path = first;
+    bool is_meant = path.len && (path.data == first.data ||
+                                 str_equal(starred(path, finder->scratch), pattern));
+    if (!is_meant) continue;
     uint32_t number = 0;
     while (number < paths.len && !str_equal(paths.data[number], path))
       number++;
@@ -680,16 +731,31 @@ static int by_size(const void *pa, const void *pb) {
   return order ? order : str_compare(a->scope, b->scope);
 }
 
-/* Names of scopes are surer than positions: a function whose calls are in scopes with numbers has
- * the instructions of these scopes, of which it does nearly all. */
+static uint32_t count_inside(const ForwardPart *forward, const Layers *layers) {
+  uint32_t count = 0;
+  for (SchedPos pos = 0; pos <= forward->end; pos++)
+    count += layers->instance_of[pos] != NO_ID;
+  return count;
+}
+
+/* Names of scopes are surer than positions: a function that does nearly all that is in the scopes
+ * of one pattern has their instructions. */
 static void take_scopes(Finder *finder) {
+  const ForwardPart *forward = finder->forward;
   Layers *list = finder->found->list.data;
-  for (uint32_t f = 0; f < finder->found->list.len; f++) {
-    for (uint32_t s = 0; s < finder->found->list.len && list[f].function.len; s++) {
-      bool is_its_scope = !list[s].function.len && str_equal(list[s].scope, list[f].scope) &&
-                          list[s].num_instances == list[f].num_instances;
-      if (is_its_scope && is_all_of(finder->forward, &list[f], &list[s]))
-        list[f].instance_of = list[s].instance_of;
+  uint32_t num_all = finder->found->list.len;
+  uint32_t *counts = arena_array(finder->scratch, uint32_t, num_all);
+  for (uint32_t i = 0; i < num_all; i++)
+    counts[i] = count_inside(forward, &list[i]);
+  for (uint32_t f = 0; f < num_all; f++) {
+    for (uint32_t s = 0; s < num_all && list[f].function.len; s++) {
+      bool is_scope = !list[s].function.len && list[s].num_instances > 1;
+      bool is_near = is_scope && 20 * counts[f] >= 19 * counts[s] && counts[f] <= counts[s];
+      if (!is_near || !is_all_of(forward, &list[f], &list[s])) continue;
+      list[f].instance_of = list[s].instance_of;
+      list[f].num_instances = list[s].num_instances;
+      list[f].scope = list[s].scope;
+      break;
     }
   }
 }

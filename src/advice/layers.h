@@ -12,6 +12,10 @@
 #include "ir/schedule.h"
 #include "ir/source_place.h"
 
+/* In some repetition that nothing in the forward part tells: weights in another form that only the
+ * backward part reads. */
+#define OF_SOME_LAYER (NO_ID - 1)
+
 /* A function or a scope, and where it is. */
 typedef struct Layers {
   Str function;      /* raw text; empty for a scope */
@@ -20,7 +24,7 @@ typedef struct Layers {
   uint32_t call;     /* a number for the function; unused for a scope */
   uint32_t num_instances;
   uint32_t size;         /* what it is worth to try it first */
-  uint32_t *instance_of; /* by position: its number from 0; NO_ID = outside */
+  uint32_t *instance_of; /* by position: its number from 0; NO_ID = outside; OF_SOME_LAYER */
   bool *is_end; /* by position: a fusion that is outside, and has the end of the last call in it */
 } Layers;
 

@@ -136,8 +136,12 @@ void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, 
   IdVec *clones = arena_zarray(arena, IdVec, layers->num_instances);
   for (InstId id = cloning->choice.clones.first_new; id < made->module->insts.len; id++) {
     uint32_t layer = layer_of(&barriers, id);
-    if (layer != NO_ID && inst_get(made->module, id)->parent == comp)
-      *vec_push(arena, &clones[layer]) = id;
+    if (inst_get(made->module, id)->parent != comp) continue;
+    if (layer < layers->num_instances) *vec_push(arena, &clones[layer]) = id;
+    if (layer != OF_SOME_LAYER) continue;
+    IdVec alone = {0};
+    *vec_push(arena, &alone) = id;
+    add_barrier(&barriers, layer, &alone);
   }
   for (uint32_t layer = 0; layer < layers->num_instances; layer++) {
     if (clones[layer].len) add_barrier(&barriers, layer, &clones[layer]);

@@ -80,6 +80,7 @@ typedef struct Proposal {
 
 static bool is_wrapped(const Proposal *proposal, SchedPos pos) {
   uint32_t instance = proposal->layers->instance_of[pos];
+  if (instance == OF_SOME_LAYER) return proposal->every == 1;
   return instance != NO_ID && instance % proposal->every == 0;
 }
 
@@ -129,7 +130,7 @@ static void begin_together(const Proposal *proposal, CheckpointChoice *choice, A
     for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
       uint32_t instance = layers->instance_of[pos];
       SchedPos *use = &choice->clones.early_values[pos].first_use;
-      if (instance == NO_ID || choice->values[pos].is_kept) continue;
+      if (instance >= layers->num_instances || choice->values[pos].is_kept) continue;
       if (pass == 0 && *use < first[instance]) first[instance] = *use;
       if (pass == 1 && first[instance] != NO_ID) *use = first[instance];
     }

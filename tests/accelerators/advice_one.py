@@ -14,7 +14,7 @@ from compile_one import compile_lowered, lower
 from targets import CPU, TARGETS
 
 # Of what a program has many, so many times: no TPU's VMEM holds most of it.
-SCALES = {"cpu": 8, "cuda": 8, "tpu": 16}
+SCALES = {"cpu": 8, "cuda": 8, "tpu": 64}
 
 
 def main():

@@ -188,7 +188,8 @@ def _is_called_from(remedy):
 def _patched_scan(remedy, plain):
     policy = remedy["policy"] and getattr(jax.checkpoint_policies, remedy["policy"])
 
-    def scan(body, carry, xs=None, length=None, **named):
+    def scan(body, carry, xs=None, length=None, reverse=False, unroll=1, **named):
+        named.update(reverse=reverse, unroll=unroll)
         if not _is_called_from(remedy):
             return plain(body, carry, xs, length, **named)
         wrapped = jax.checkpoint(body, policy=policy)
