@@ -716,6 +716,237 @@ def spectral_filter(sizes):
                    (f32(side, side // 2 + 1), f32(batch, side, side), f32(batch, side, side)))
 
 
+# ---- further kinds ----
+
+@program
+def encoder_decoder(sizes):
+    """Two scanned stacks, the second of which reads the first one's result in every layer; with gradients."""
+    width, batch, layers = sizes.among(256, 384), sizes.many(2, 4), sizes.around(3, 6)
+    length, target = sizes.around(128, 256, 16), sizes.around(64, 160, 16)
+
+    def encode(x, w):
+        return transformer_layer(x, w, 4, False), None
+
+    def decode(memory, x, w):
+        x = transformer_layer(x, {name: w[name] for name in ("qkv", "out", "wide", "narrow")}, 4)
+        q, k, v = (a.reshape(*a.shape[:2], 4, -1) for a in (
+            norm(x) @ w["q"].astype(x.dtype), *jnp.split(memory @ w["kv"].astype(x.dtype), 2, -1)))
+        return x + attend(q, k, v, False).reshape(x.shape) @ w["read"].astype(x.dtype), None
+
+    def loss(p, x, y, labels):
+        memory, _ = lax.scan(encode, x, p["encoder"])
+        out, _ = lax.scan(functools.partial(decode, norm(memory)), y, p["decoder"])
+        return cross_entropy(norm(out) @ p["head"].astype(out.dtype), labels)
+    layer = transformer_shapes(width)
+    p = {"encoder": stacked(layer, layers), "head": f32(width, 4096), "decoder": stacked(
+        {**layer, "q": f32(width, width), "kv": f32(width, 2 * width), "read": f32(width, width)}, layers)}
+    return sgd(loss, p, bf16(batch, length, width), bf16(batch, target, width), i32(batch, target))
+
+
+@program
+def linear_attention(sizes):
+    """Attention whose state is a matrix: products within a chunk of time, a scan over chunks; layers unrolled."""
+    width, batch, chunks, chunk = sizes.among(256, 512), sizes.many(1, 3), sizes.around(6, 12), sizes.among(32, 64)
+    heads, layers = 4, sizes.around(2, 4)
+
+    def layer(x, w):
+        q, k, v, g = jnp.split((rms_norm(x) @ w["in"]).reshape(batch, chunks, chunk, heads, -1), 4, -1)
+        decay = jax.nn.sigmoid(g.mean((2, 4)).astype(jnp.float32))
+
+        def step(state, of):
+            q, k, v, d = of
+            inner = jnp.einsum("bqhd,bkhd->bhqk", q, k) * jnp.tril(jnp.ones((chunk, chunk), q.dtype))
+            out = jnp.einsum("bhqk,bkhd->bqhd", inner, v) + jnp.einsum("bqhd,bhde->bqhe", q, state.astype(q.dtype))
+            return d[:, :, None, None] * state + jnp.einsum("bkhd,bkhe->bhde", k, v).astype(jnp.float32), out
+        size = width // heads
+        _, out = lax.scan(step, jnp.zeros((batch, heads, size, size), jnp.float32),
+                          jax.tree.map(lambda a: jnp.moveaxis(a, 1, 0), (jax.nn.relu(q), jax.nn.relu(k), v, decay)))
+        out = jnp.moveaxis(out, 0, 1).reshape(x.shape)
+        return x + rms_norm(out) @ w["out"]
+
+    def loss(p, x, y):
+        for w in p:
+            x = layer(x, w)
+        return ((x - y).astype(jnp.float32)**2).mean()
+    p = [{"in": bf16(width, 4 * width), "out": bf16(width, width)} for _ in range(layers)]
+    shape = bf16(batch, chunks * chunk, width)
+    return sgd(loss, p, shape, shape)
+
+
+@program
+def graph_network(sizes):
+    """Messages along edges: gathers of nodes, a network for each edge, sums by segment; with gradients."""
+    nodes, edges, width = sizes.many(200, 900), sizes.many(2000, 5000), sizes.among(64, 96, 128)
+    rounds = sizes.around(2, 4)
+
+    def loss(p, x, sender, receiver, y):
+        for w in p:
+            message = jax.nn.relu(jnp.concatenate([x[sender], x[receiver]], -1) @ w["edge"])
+            pooled = jax.ops.segment_sum(message, receiver, nodes)
+            worst = jax.ops.segment_max(message, receiver, nodes)
+            x = x + jnp.tanh(jnp.concatenate([x, pooled, jnp.where(worst > -1e9, worst, 0)], -1) @ w["node"])
+        return ((x.sum(-1) - y)**2).mean()
+    p = [{"edge": f32(2 * width, width), "node": f32(3 * width, width)} for _ in range(rounds)]
+    return sgd(loss, p, f32(nodes, width), i32(edges), i32(edges), f32(nodes))
+
+
+@program
+def recommendation(sizes):
+    """Tables that are looked up, products of all pairs of features, Adam."""
+    tables, rows = sizes.around(8, 16), sizes.around(5000, 20000)
+    width, batch = sizes.among(16, 32, 64), sizes.many(128, 512)
+
+    def loss(p, dense, ids, y):
+        bottom = jax.nn.relu(dense @ p["bottom"])
+        parts = [bottom, *(table[ids[:, i]] for i, table in enumerate(p["tables"]))]
+        features = jnp.stack(parts, 1)
+        pairs = jnp.einsum("bid,bjd->bij", features, features)
+        x = jnp.concatenate([bottom, pairs.reshape(batch, -1)], -1)
+        for w in p["top"]:
+            x = jax.nn.relu(x @ w)
+        return jnp.mean(jax.nn.softplus(x.sum(-1)) - y * x.sum(-1))
+    wide = width + (tables + 1)**2
+    p = {"bottom": f32(13, width), "tables": [f32(rows, width) for _ in range(tables)],
+         "top": [f32(wide, 512), f32(512, 256), f32(256, 1)]}
+    return adam(loss, p, f32(batch, 13), i32(batch, tables), f32(batch))
+
+
+@program
+def policy_gradient(sizes):
+    """Advantages by a scan backwards in time, then epochs of minibatches in two scans, each with a step of descent."""
+    steps, actors = sizes.around(32, 96, 16), sizes.many(16, 48)
+    width, epochs = sizes.among(128, 256), sizes.around(2, 4)
+
+    def network(p, x):
+        for w in p["body"]:
+            x = jnp.tanh(x @ w)
+        return x @ p["policy"], (x @ p["value"])[..., 0]
+
+    def step(p, seen, action, reward):
+        _, value = network(p, seen)
+
+        def back(carry, of):
+            reward, value, following = of
+            carry = reward + 0.99 * following - value + 0.95 * 0.99 * carry
+            return carry, carry
+        following = jnp.concatenate([value[1:], value[-1:]])
+        _, advantage = lax.scan(back, jnp.zeros(actors), (reward, value, following), reverse=True)
+        old = jnp.take_along_axis(jax.nn.log_softmax(network(p, seen)[0]), action[..., None], -1)[..., 0]
+
+        def loss(p, seen, action, old, advantage, target):
+            logits, value = network(p, seen)
+            new = jnp.take_along_axis(jax.nn.log_softmax(logits), action[..., None], -1)[..., 0]
+            ratio = jnp.exp(new - old)
+            gain = jnp.minimum(ratio * advantage, jnp.clip(ratio, 0.8, 1.2) * advantage)
+            return -gain.mean() + ((value - target)**2).mean()
+
+        def minibatch(p, of):
+            return jax.tree.map(lambda a, g: a - 1e-3 * g, p, jax.grad(loss)(p, *of)), None
+
+        def epoch(p, _):
+            parts = jax.tree.map(lambda a: a.reshape(4, -1, *a.shape[2:]),
+                                 (seen, action, old, advantage, advantage + value))
+            return lax.scan(minibatch, p, parts)
+        return lax.scan(epoch, p, None, length=epochs)[0]
+    p = {"body": [f32(64, width), f32(width, width), f32(width, width)], "policy": f32(width, 16),
+         "value": f32(width, 1)}
+    return Program(step, (p, f32(steps, actors, 64), i32(steps, actors), f32(steps, actors)), (0,))
+
+
+@program
+def two_towers(sizes):
+    """Two encoders, and a loss over all pairs of their results."""
+    width, batch, length = sizes.among(256, 384), sizes.many(16, 48), sizes.around(24, 64, 8)
+
+    def tower(p, x):
+        for w in p:
+            x = transformer_layer(x, w, 4, False)
+        return x.mean(1) * lax.rsqrt((x.mean(1).astype(jnp.float32)**2).sum(-1, keepdims=True) + 1e-6).astype(x.dtype)
+
+    def loss(p, image, text):
+        scores = (tower(p["image"], image) @ tower(p["text"], text).T).astype(jnp.float32) / 0.07
+        diagonal = jnp.diagonal(scores)
+        return -(2 * diagonal - jax.nn.logsumexp(scores, 0) - jax.nn.logsumexp(scores, 1)).mean() / 2
+    layers = [transformer_shapes(width) for _ in range(sizes.around(1, 3))]
+    shape = bf16(batch, length, width)
+    return sgd(loss, {"image": layers, "text": layers}, shape, shape)
+
+
+@program
+def neural_ode(sizes):
+    """Runge-Kutta steps in a scan whose body is checkpointed, with gradients."""
+    width, batch, steps = sizes.among(128, 192, 256), sizes.many(128, 512), sizes.around(20, 60)
+
+    def field(p, x, t):
+        h = jnp.tanh(x @ p["in"] + t)
+        return jnp.tanh(h @ p["mid"]) @ p["out"]
+
+    @jax.checkpoint
+    def step(p, x, t):
+        a = field(p, x, t)
+        b = field(p, x + a / (2 * steps), t + 0.5 / steps)
+        c = field(p, x + b / (2 * steps), t + 0.5 / steps)
+        d = field(p, x + c / steps, t + 1 / steps)
+        return x + (a + 2 * b + 2 * c + d) / (6 * steps)
+
+    def loss(p, x, y):
+        x, _ = lax.scan(lambda x, t: (step(p, x, t), None), x, jnp.arange(steps) / steps)
+        return ((x - y)**2).mean()
+    p = {"in": f32(width, 2 * width), "mid": f32(2 * width, 2 * width), "out": f32(2 * width, width)}
+    return sgd(loss, p, f32(batch, width), f32(batch, width))
+
+
+@program
+def depthwise_network(sizes):
+    """Convolutions of single channels, norms over channels, wide products, squeeze and excitation."""
+    width, batch, side = sizes.among(64, 96, 128), sizes.many(2, 6), sizes.among(28, 32, 40)
+
+    def block(x, w):
+        h = lax.conv_general_dilated(x, w["depthwise"], (1, 1), "SAME", feature_group_count=width,
+                                     dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        h = jax.nn.gelu(norm(h) @ w["wide"])
+        h = h * jax.nn.sigmoid(h.mean((1, 2), keepdims=True) @ w["gate"])
+        return x + h @ w["narrow"]
+
+    def loss(p, x, y):
+        for w in p:
+            x = block(x, w)
+        return ((x.mean((1, 2)) - y).astype(jnp.float32)**2).mean()
+    p = [{"depthwise": bf16(7, 7, 1, width), "wide": bf16(width, 4 * width), "gate": bf16(4 * width, 4 * width),
+          "narrow": bf16(4 * width, width)} for _ in range(sizes.around(3, 6))]
+    return sgd(loss, p, bf16(batch, side, side, width), bf16(batch, width))
+
+
+@program
+def second_order(sizes):
+    """Descent by preconditioners: gradients' products, inverse roots by iteration in a loop, for each matrix."""
+    width, batch = sizes.among(256, 384), sizes.many(64, 256)
+
+    def inverse_root(m):
+        scale = jnp.trace(m)
+        y, z = m / scale + 1e-4 * jnp.eye(width), jnp.eye(width)
+
+        def iterate(_, of):
+            y, z = of
+            t = 0.5 * (3 * jnp.eye(width) - z @ y)
+            return y @ t, t @ z
+        return lax.fori_loop(0, 8, iterate, (y, z))[1] * lax.rsqrt(scale)
+
+    def loss(p, x, y):
+        for w in p:
+            x = jnp.tanh(x @ w)
+        return ((x - y)**2).mean()
+
+    def step(p, left, right, x, y):
+        gradients = jax.grad(loss)(p, x, y)
+        left = [0.99 * a + g @ g.T for a, g in zip(left, gradients)]
+        right = [0.99 * a + g.T @ g for a, g in zip(right, gradients)]
+        p = [w - 0.01 * inverse_root(a) @ g @ inverse_root(b) for w, a, b, g in zip(p, left, right, gradients)]
+        return p, left, right
+    matrices = [f32(width, width) for _ in range(sizes.around(3, 6))]
+    return Program(step, (matrices, matrices, matrices, f32(batch, width), f32(batch, width)), (0, 1, 2))
+
+
 # ---- several devices ----
 
 P = jax.sharding.PartitionSpec
