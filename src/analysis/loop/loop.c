@@ -18,6 +18,17 @@ InstId copied_operand(const Module *module, InstId id) {
   }
 }
 
+bool loops_change_element(const Loops *loops, InstId tuple, uint32_t element) {
+  const Module *module = loops->module;
+  if (shape_is_effective_scalar(inst_shape(module, inst_operand(module, tuple, element))))
+    return true;
+  for (uint32_t i = 0; i < inst_get(module, tuple)->users.len; i++) {
+    uint32_t loop = loops->of[inst_users(module, tuple)[i]];
+    if (loop == NO_ID || !loops->list[loop].is_invariant[element]) return true;
+  }
+  return false;
+}
+
 /* ---- form ---- */
 
 static bool is_read_by_element(const Module *module, InstId id) {

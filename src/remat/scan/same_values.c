@@ -1,5 +1,6 @@
 #include "remat/scan/same_values.h"
 
+#include "analysis/flow/alias.h"
 #include "analysis/loop/count.h"
 #include "remat/rewrite/terms.h"
 
@@ -8,6 +9,7 @@ enum { TERM_STARTS = EXPR_OTHER };
 
 typedef struct Numberer {
   const Module *module;
+  const Loops *loops;
   const Loop *loop;
   bool only_slices;
   CountLists lists;
@@ -116,6 +118,62 @@ static uint32_t without_view(const Numberer *numberer, uint32_t number) {
   return number;
 }
 
+/* What becomes of the memory of a value. */
+typedef enum MemoryUse {
+  MEMORY_READ,        /* it is only read */
+  MEMORY_HANDED_ON,   /* it has an element of the state in the next iteration */
+  MEMORY_OVERWRITTEN, /* a user computes in place on it */
+} MemoryUse;
+
+static MemoryUse use_by(const Numberer *numberer, InstId user, InstId value) {
+  const Module *module = numberer->module;
+  const Instruction *inst = inst_get(module, user);
+  if (user == numberer->loop->body_root) return MEMORY_HANDED_ON;
+  if (opcode_is_control_flow((Opcode)inst->opcode)) return MEMORY_OVERWRITTEN;
+  bool is_overwritten = false;
+  if (inst->opcode == OPCODE_TUPLE) {
+    for (uint32_t i = 0; i < inst->num_operands; i++)
+      is_overwritten |=
+          inst_operand(module, user, i) == value && loops_change_element(numberer->loops, user, i);
+    return is_overwritten ? MEMORY_OVERWRITTEN : MEMORY_READ;
+  }
+  InPlacePairs pairs = {0};
+  in_place_pairs(module, user, &pairs, numberer->arena);
+  for (uint32_t i = 0; i < pairs.list.len; i++)
+    is_overwritten |= inst_operand(module, user, pairs.list.data[i].operand) == value;
+  return is_overwritten ? MEMORY_OVERWRITTEN : MEMORY_READ;
+}
+
+/* The use that is most against another reader. */
+static MemoryUse use_of(const Numberer *numberer, InstId value) {
+  const Module *module = numberer->module;
+  MemoryUse worst = MEMORY_READ;
+  IdVec views = {0};
+  *vec_push(numberer->arena, &views) = value;
+  for (uint32_t v = 0; v < views.len; v++) {
+    IdList users = inst_get(module, views.data[v])->users;
+    for (uint32_t i = 0; i < users.len; i++) {
+      InstId user = id_list(module, users)[i];
+      if (inst_get(module, user)->opcode == OPCODE_BITCAST) {
+        *vec_push(numberer->arena, &views) = user;
+        continue;
+      }
+      MemoryUse use = use_by(numberer, user, views.data[v]);
+      if (use > worst) worst = use;
+    }
+  }
+  return worst;
+}
+
+/* Whether the readers of two values can have one memory. Copies were inserted for the values as
+ * they were: nobody makes one for what is overwritten, or becomes two elements of a loop's state.
+ */
+static bool can_share_memory(const Numberer *numberer, InstId a, InstId b) {
+  MemoryUse first = use_of(numberer, a), second = use_of(numberer, b);
+  if (first == MEMORY_OVERWRITTEN || second == MEMORY_OVERWRITTEN) return false;
+  return first == MEMORY_READ || second == MEMORY_READ;
+}
+
 /* An earlier value, by its number. */
 typedef struct Earlier {
   uint32_t number;
@@ -160,7 +218,7 @@ static void merge_in(Rewrite *rewrite, Numberer *numberer, Sequence sequence, ui
     bool is_alike =
         found != NO_ID && (inst_get(module, found)->shape == inst_get(module, id)->shape ||
                            !has_function(module, inst_callees(module, id)[0]));
-    if (is_alike) {
+    if (is_alike && can_share_memory(numberer, found, id)) {
       sequence.ids[i] = replace(rewrite, id, found, numberer->arena);
       if (sequence.ids[i] != id) set_number(numberer, sequence.ids[i], number);
     } else if (found == NO_ID) {
@@ -177,6 +235,7 @@ void same_values_merge(Rewrite *rewrite, const Loops *loops, Schedule *schedule,
   Arena *arena = arena_new(arena_options(scratch));
   uint32_t num_insts = module->insts.len;
   Numberer numberer = {.module = module,
+                       .loops = loops,
                        .lists = count_lists_begin(loops, arena),
                        .only_slices = only_slices,
                        .terms = {.module = module, .arena = arena},

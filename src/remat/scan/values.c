@@ -242,30 +242,18 @@ static void find_fused_operands(Finder *finder, uint32_t index) {
   finder->values->list.data[index].operands = operands;
 }
 
-/* Whether something computes in place on a part of the operand of control flow. */
-static bool is_changed_by(const Finder *finder, InstId tuple, uint32_t element) {
-  const Module *module = finder->module;
-  const Loops *loops = finder->context->stacks->loops;
-  if (shape_is_effective_scalar(inst_shape(module, inst_operand(module, tuple, element))))
-    return true;
-  for (uint32_t i = 0; i < inst_get(module, tuple)->users.len; i++) {
-    uint32_t loop = loops->of[inst_users(module, tuple)[i]];
-    if (loop == NO_ID || !loops->list[loop].is_invariant[element]) return true;
-  }
-  return false;
-}
-
 /* Operands that the instruction, or the control flow for which it is a tuple, may overwrite. In the
  * loop itself, copy-insertion has taken care of that. */
 static void find_overwritten(Finder *finder, uint32_t index) {
   const Module *module = finder->module;
+  const Loops *loops = finder->context->stacks->loops;
   ScanValue *value = &finder->values->list.data[index];
   const Instruction *inst = inst_get(module, value->inst);
   if (inst->num_operands == 0) return;
   bool *is_overwritten = arena_zarray(finder->out, bool, inst->num_operands), has_any = false;
   if (inst->opcode == OPCODE_TUPLE) {
     for (uint32_t i = 0; i < inst->num_operands; i++)
-      is_overwritten[i] = is_changed_by(finder, value->inst, i);
+      is_overwritten[i] = loops_change_element(loops, value->inst, i);
   } else if (opcode_is_control_flow((Opcode)inst->opcode)) {
     for (uint32_t i = 0; i < inst->num_operands; i++)
       is_overwritten[i] = shape_is_array(inst_shape(module, inst_operand(module, value->inst, i)));
