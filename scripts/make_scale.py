@@ -12,6 +12,8 @@ The shapes, each a training step or a piece of one, in program order and schedul
     series-parallel  stages one after the other, each of which forks into branches of different lengths
     wide             one value that very many short chains read, whose results are added by a tree
     scanned          many loops, one after the other, each with a body and a condition of its own
+    called           calls and fusions in turn, each of a small computation of its own, whose results are read
+                     once more in reverse order
 """
 
 import sys
@@ -199,8 +201,26 @@ def scanned(size):
     return "", comps + [main]
 
 
+def called(size):
+    """Five instructions for each computation, of which three are in it."""
+    comps = []
+    main = Computation("main", is_entry=True)
+    value, kept = main.parameter(matrix(64)), []
+    for number in range(max(1, size // 5)):
+        comp = Computation(f"layer.{number}")
+        comp.add("tanh", matrix(64), comp.add("sine", matrix(64), comp.parameter(matrix(64))))
+        comps.append(comp)
+        opcode, attributes = (("fusion", f"kind=kLoop, calls=%{comp.name}") if number % 2 else
+                              ("call", f"to_apply=%{comp.name}"))
+        value = main.add(opcode, matrix(64), value, attributes=attributes)
+        kept.append(value)
+    for other in reversed(kept):
+        value = main.add("multiply", matrix(64), value, other)
+    return "", comps + [main]
+
+
 SHAPES = {"unrolled": unrolled, "donated": donated, "unet": unet, "series-parallel": series_parallel,
-          "wide": wide, "scanned": scanned}
+          "wide": wide, "scanned": scanned, "called": called}
 
 
 def make(shape, size):

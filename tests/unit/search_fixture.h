@@ -70,7 +70,7 @@ static inline const char *node_name(const SearchFixture *search, NodeId node) {
 }
 
 static inline NodeId find_node(const SearchFixture *search, const char *name) {
-  return search->graph.node_of[find_inst(search->fixture.module, name)];
+  return node_inst(&search->graph, find_inst(search->fixture.module, name))->node;
 }
 
 /* The steps' names; what a step reads of a node that runs more than once follows as `<2`: the

@@ -3,6 +3,7 @@
  * it is forwarded; `/OPERAND.PART` follows for memory that it may take over, `!NODE` for the node
  * that overwrites it. Flags: c = can be cloned, f = fixed, g = given, t = a tuple, s = a source, b
  * = bypassed, p = private. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "search_fixture.h"
@@ -311,11 +312,43 @@ START_TEST(ties_have_their_kinds) {
 }
 END_TEST
 
+/* The graph of one small computation of very many takes no memory of the module's size: only the
+ * context does, once. */
+START_TEST(a_graph_takes_what_its_computation_takes) {
+  enum { NUM_COMPS = 3000, ENOUGH = 32 << 10 };
+  Arena *arena = arena_new(NULL);
+  char *text = arena_alloc(arena, (size_t)NUM_COMPS * 200), *end = text;
+  end += sprintf(end, "HloModule m\n\n");
+  for (int i = 0; i < NUM_COMPS; i++)
+    end += sprintf(end,
+                   "comp%d {\n p = f32[64] parameter(0)\n s = f32[64] sine(p)\n"
+                   " ROOT t = f32[64] tanh(s)\n}\n",
+                   i);
+  end += sprintf(end, "ENTRY e {\n v0 = f32[64] parameter(0)\n");
+  for (int i = 0; i < NUM_COMPS; i++)
+    end += sprintf(end, " v%d = f32[64] call(v%d), to_apply=comp%d\n", i + 1, i, i);
+  (void)sprintf(end, " ROOT r = f32[64] negate(v%d)\n}\n", NUM_COMPS);
+  SearchFixture search;
+  Fixture fixture = fixture_parse(text);
+  search_begin(&search, fixture, "liveness", NULL, false);
+  ArenaOptions little = {.max_bytes = ENOUGH};
+  Arena *out = arena_new(&little), *scratch = arena_new(&little);
+  SearchGraph graph =
+      search_graph_build(&search.context, find_comp(fixture.module, "comp1000"), out, scratch);
+  ck_assert_uint_eq(graph.num_nodes, 4); /* with the end */
+  arena_free(out);
+  arena_free(scratch);
+  arena_free(arena);
+  fixture_free(&fixture);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("search_graph");
   TCase *tc = tcase_create("graph");
   tcase_add_loop_test(tc, graphs_are_as_told, 0, sizeof rows / sizeof *rows);
   tcase_add_loop_test(tc, ties_have_their_kinds, 0, sizeof ties / sizeof *ties);
+  tcase_add_test(tc, a_graph_takes_what_its_computation_takes);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

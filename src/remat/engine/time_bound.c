@@ -27,7 +27,7 @@ static void place_named(Placing *placing, const SearchGraph *graph, const Module
   InstId found;
   for (IdProbe probe = id_table_probe(table, hash_str(name)); id_probe_next(&probe, &found);) {
     if (!str_equal(inst_name(module, found), name)) continue;
-    NodeId node = graph->node_of[found];
+    NodeId node = node_inst(graph, found)->node;
     if (graph->nodes[node].inst == found) placing_put(placing, node);
   }
 }

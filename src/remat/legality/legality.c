@@ -1,5 +1,7 @@
 #include "remat/legality/legality.h"
 
+#include "ir/hash.h"
+
 const char *keep_reason_name(KeepReason reason) {
   static const char *const names[] = {
 #define KEEP(id, name, sentence) name,
@@ -86,7 +88,7 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
 
 static bool runs_collective(const Module *module, InstId id, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
-  bool *is_visited = arena_zarray(scratch, bool, module->comps.len);
+  IdTable visited = {0};
   bool is_found = false;
   IdVec work = {0};
   *vec_push(scratch, &work) = id;
@@ -96,8 +98,7 @@ static bool runs_collective(const Module *module, InstId id, Arena *scratch) {
     is_found = info->flags & (OPF_COLLECTIVE | OPF_CHANNEL);
     for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
       CompId comp = inst_callees(module, id)[c];
-      if (is_visited[comp]) continue;
-      is_visited[comp] = true;
+      if (!id_set_add(&visited, scratch, comp)) continue;
       for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
         *vec_push(scratch, &work) = comp_inst(module, comp, i);
     }

@@ -61,7 +61,7 @@ static InstId view_again(Applier *applier, InstId view, InstId of, StepId step) 
  * reader. */
 static bool holds(const Applier *applier, InstId view, StepId provider, StepId reader) {
   const SearchGraph *graph = applier->graph;
-  NodeId bundle = graph->home_of[view];
+  NodeId bundle = node_inst(graph, view)->home;
   StepId step = applier->first[bundle];
   if (step == NO_ID || step >= reader) return false;
   if (!(graph->nodes[bundle].flags & NODE_IS_TUPLE)) { /* a barrier, around a tuple */
@@ -80,7 +80,7 @@ static InstId image_of(Applier *applier, InstId operand, StepId provider, StepId
   InstId node = applier->graph->nodes[applier->line->nodes[provider]].inst, image = NO_ID;
   StepId after = provider;
   while (image == NO_ID) {
-    InstId put_in = applier->graph->put_in[operand];
+    InstId put_in = node_inst(applier->graph, operand)->put_in;
     if (operand == node) {
       image = applier->insts[provider];
     } else if (put_in == NO_ID) {
@@ -88,7 +88,7 @@ static InstId image_of(Applier *applier, InstId operand, StepId provider, StepId
       operand = inst_operand(module, operand, 0);
     } else if (holds(applier, operand, provider, reader)) {
       image = operand;
-      after = applier->first[applier->graph->home_of[operand]];
+      after = applier->first[node_inst(applier->graph, operand)->home];
     } else {
       operand = put_in;
     }
@@ -187,7 +187,7 @@ static Sequence build_sequence(Applier *applier, Sequence before, Arena *out) {
   const SearchGraph *graph = applier->graph;
   RowItems items = {0};
   for (SchedPos pos = 0; pos < before.len; pos++) {
-    NodeId node = graph->home_of[before.ids[pos]];
+    NodeId node = node_inst(graph, before.ids[pos])->home;
     if (graph->nodes[node].inst != before.ids[pos])
       *vec_push(applier->arena, &items) = (RowItem){node, before.ids[pos]};
   }

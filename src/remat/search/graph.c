@@ -46,6 +46,67 @@ static const double *measure_seconds(const SearchContext *context, Arena *out) {
   return seconds_of;
 }
 
+static const uint32_t *find_places(const Module *module, Arena *out) {
+  uint32_t *place_of = arena_zarray(out, uint32_t, module->insts.len);
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
+      place_of[comp_inst(module, comp, i)] = i;
+  }
+  return place_of;
+}
+
+typedef struct BufferWalk {
+  const Module *module;
+  const CallGraph *calls;
+  uint32_t *visited_for; /* by CompId: 1 + the last buffer */
+  IdVec work;
+  RowItems items;
+} BufferWalk;
+
+/* Adds a buffer to the rows of a computation and of all that call it. */
+static void walk_up(BufferWalk *walk, CompId comp, BufferId buffer, Arena *scratch) {
+  walk->work.len = 0;
+  *vec_push(scratch, &walk->work) = comp;
+  while (walk->work.len) {
+    comp = walk->work.data[--walk->work.len];
+    if (walk->visited_for[comp] == buffer + 1) continue;
+    walk->visited_for[comp] = buffer + 1;
+    *vec_push(scratch, &walk->items) = (RowItem){comp, buffer};
+    IdSpan callers = callers_of(walk->calls, comp);
+    for (uint32_t i = 0; i < callers.len; i++)
+      *vec_push(scratch, &walk->work) = inst_get(walk->module, callers.ids[i])->parent;
+  }
+}
+
+static Rows find_shared_buffers(const Module *module, const ValueAnalysis *values, Arena *out,
+                                Arena *scratch) {
+  const HloBuffers *buffers = &values->buffers;
+  Arena *arena = arena_new(arena_options(scratch));
+  BufferWalk walk = {.module = module,
+                     .calls = &values->graph,
+                     .visited_for = arena_zarray(arena, uint32_t, module->comps.len)};
+  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
+    if (hlo_buffer_is_alone(buffers, buffer)) continue;
+    for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+      InstId id = values->flow.values.data[buffers->values[i]].inst;
+      walk_up(&walk, inst_get(module, id)->parent, buffer, arena);
+    }
+  }
+  Rows shared = rows_build(&walk.items, module->comps.len, out);
+  arena_free(arena);
+  return shared;
+}
+
+static GraphSpace *new_space(const Module *module, const ValueAnalysis *values, Arena *out) {
+  GraphSpace *space = arena_alloc(out, sizeof *space);
+  *space = (GraphSpace){.seen_at = arena_zarray(out, uint32_t, values->flow.values.len),
+                        .is_held = arena_zarray(out, bool, values->buffers.num_buffers),
+                        .is_lent = arena_zarray(out, bool, values->buffers.num_buffers),
+                        .is_detached = arena_zarray(out, bool, values->buffers.num_buffers),
+                        .is_visited = arena_zarray(out, bool, module->comps.len)};
+  return space;
+}
+
 SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scratch) {
   const Module *module = job->rewrite->module;
   SearchContext context = {.job = job,
@@ -54,6 +115,9 @@ SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scrat
                            .counts_twice = job->memory_model->measure == measure_liveness};
   context.device = job->device ? *job->device : device_profile_default();
   context.seconds_of = measure_seconds(&context, out);
+  context.place_of = find_places(module, out);
+  context.shared_buffers = find_shared_buffers(module, &context.values, out, scratch);
+  context.space = new_space(module, &context.values, out);
   return context;
 }
 
@@ -63,10 +127,11 @@ typedef struct Builder {
   const SearchContext *context;
   const Module *module;
   SearchGraph *graph;
-  bool *is_held;      /* by BufferId: see mark_held() */
-  bool *is_lent;      /* by BufferId: of a parameter, free for a while */
-  uint32_t *part_of;  /* by InstId of a view: the first part of its node that it stands for */
-  NodeId *barrier_of; /* by InstId of a view: the last barrier that it goes through; NO_ID = none */
+  bool *is_held;        /* by BufferId: see mark_held() */
+  bool *is_lent;        /* by BufferId: of a parameter, free for a while */
+  VEC(BufferId) marked; /* of which these say something */
+  uint32_t *part_of;    /* by place of a view: the first part of its node that it stands for */
+  NodeId *barrier_of; /* by place of a view: the last barrier that it goes through; NO_ID = none */
   uint32_t *seen_at;  /* by ValueId: 1 + the operand part in `found` of the node being built */
   VEC(ValueId) seen;  /* to be cleared */
   VEC(NodeReuse) found; /* operand parts of the node being built */
@@ -76,6 +141,14 @@ typedef struct Builder {
   NodeId last_effect, last_lasting_effect;
   Arena *out, *scratch;
 } Builder;
+
+static uint32_t *part_of(const Builder *builder, InstId id) {
+  return &builder->part_of[builder->context->place_of[id]];
+}
+
+static NodeId *barrier_of(const Builder *builder, InstId id) {
+  return &builder->barrier_of[builder->context->place_of[id]];
+}
 
 static int64_t bytes_of(const Builder *builder, ValueId id) {
   const HloValue *value = &builder->context->values.flow.values.data[id];
@@ -115,9 +188,11 @@ static void mark_written_anew(Builder *builder, bool *is_anew) {
 static void mark_held(Builder *builder, CompId comp) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
-  uint32_t num_buffers = builder->context->values.buffers.num_buffers;
-  bool *is_anew = arena_zarray(builder->scratch, bool, num_buffers);
-  if (comp == module->entry) mark_written_anew(builder, is_anew);
+  bool *is_anew = NULL; /* nothing is, but in the entry */
+  if (comp == module->entry) {
+    is_anew = arena_zarray(builder->scratch, bool, builder->context->values.buffers.num_buffers);
+    mark_written_anew(builder, is_anew);
+  }
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId id = comp_inst(module, comp, i);
     bool is_parameter = inst_get(module, id)->opcode == OPCODE_PARAMETER;
@@ -125,10 +200,16 @@ static void mark_held(Builder *builder, CompId comp) {
     if (!is_parameter && !is_result) continue;
     for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
       BufferId buffer = builder->context->values.buffers.of[dataflow_value(flow, id, part)];
-      builder->is_lent[buffer] = is_anew[buffer];
-      builder->is_held[buffer] = !is_anew[buffer] || builder->context->holds_lent;
+      builder->is_lent[buffer] = is_anew && is_anew[buffer];
+      builder->is_held[buffer] = !builder->is_lent[buffer] || builder->context->holds_lent;
+      *vec_push(builder->scratch, &builder->marked) = buffer;
     }
   }
+}
+
+static void forget_held(Builder *builder) {
+  for (uint32_t i = 0; i < builder->marked.len; i++)
+    builder->is_held[builder->marked.data[i]] = builder->is_lent[builder->marked.data[i]] = false;
 }
 
 /* The bytes of the buffers that live all the time. */
@@ -330,8 +411,8 @@ static void add_operands(Builder *builder, InstId id, SearchNode *node) {
   for (uint32_t i = 0; i < node->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
     *vec_push(builder->out, &builder->graph->operands) =
-        (NodeOperand){.node = builder->graph->node_of[operand],
-                      .first_part = builder->part_of[operand],
+        (NodeOperand){.node = node_inst(builder->graph, operand)->node,
+                      .first_part = *part_of(builder, operand),
                       .num_parts = inst_shape(module, operand)->num_parts};
   }
 }
@@ -345,9 +426,9 @@ static void add_waits(Builder *builder, InstId id, NodeId number, SearchNode *no
   node->first_wait = builder->graph->waits.len;
   IdList before = inst_control(module, id)->predecessors;
   for (uint32_t i = 0; i < before.len; i++)
-    add_wait(builder, builder->graph->node_of[id_list(module, before)[i]]);
+    add_wait(builder, node_inst(builder->graph, id_list(module, before)[i])->node);
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-    NodeId barrier = builder->barrier_of[inst_operand(module, id, i)];
+    NodeId barrier = *barrier_of(builder, inst_operand(module, id, i));
     if (barrier != NO_ID) add_wait(builder, barrier);
   }
   if (inst_keeps_sequence(module, &builder->context->job->legality->effects, id)) {
@@ -410,7 +491,8 @@ static bool copies_lent(const Builder *builder, InstId id) {
     return false;
   InstId operand = inst_operand(module, id, 0);
   BufferId buffer = values->buffers.of[dataflow_value(&values->flow, operand, 0)];
-  bool is_given = builder->graph->nodes[builder->graph->node_of[operand]].flags & NODE_IS_GIVEN;
+  bool is_given =
+      builder->graph->nodes[node_inst(builder->graph, operand)->node].flags & NODE_IS_GIVEN;
   return is_given && builder->is_lent[buffer];
 }
 
@@ -422,9 +504,9 @@ static void add_node(Builder *builder, InstId id) {
   NodeId number = graph->num_nodes++;
   SearchNode *node = &graph->nodes[number];
   *node = (SearchNode){.inst = id, .inner_bytes = inner_bytes(builder, id)};
-  graph->node_of[id] = graph->home_of[id] = number;
-  builder->part_of[id] = 0;
-  builder->barrier_of[id] = NO_ID;
+  *node_inst(graph, id) = (NodeInst){.node = number, .home = number, .put_in = NO_ID};
+  *part_of(builder, id) = 0;
+  *barrier_of(builder, id) = NO_ID;
   bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
   node->flags = is_given ? NODE_IS_GIVEN : run_flags(builder, id);
   if (fusion_bundles_results(module, id)) node->flags |= NODE_CAN_SHRINK;
@@ -456,22 +538,23 @@ static void add_view(Builder *builder, InstId id) {
   const Module *module = builder->module;
   SearchGraph *graph = builder->graph;
   InstId operand = inst_operand(module, id, 0), put_in = find_put_in(module, id);
-  graph->home_of[id] = graph->home_of[operand];
-  graph->put_in[id] = put_in;
+  NodeInst *of_view = node_inst(graph, id);
+  *of_view = *node_inst(graph, operand);
+  of_view->put_in = put_in;
   if (put_in != NO_ID) {
-    graph->node_of[id] = graph->node_of[put_in];
-    builder->part_of[id] = builder->part_of[put_in];
+    of_view->node = node_inst(graph, put_in)->node;
+    *part_of(builder, id) = *part_of(builder, put_in);
     bool has_barrier = inst_get(module, operand)->opcode == OPCODE_OPT_BARRIER;
-    builder->barrier_of[id] = has_barrier ? graph->node_of[operand] : builder->barrier_of[put_in];
+    *barrier_of(builder, id) =
+        has_barrier ? node_inst(graph, operand)->node : *barrier_of(builder, put_in);
     return;
   }
-  uint32_t part = builder->part_of[operand];
+  uint32_t part = *part_of(builder, operand);
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT)
     part += inst_shape(module, operand)->element_offsets[inst->index];
-  graph->node_of[id] = graph->node_of[operand];
-  builder->part_of[id] = part;
-  builder->barrier_of[id] = builder->barrier_of[operand];
+  *part_of(builder, id) = part;
+  *barrier_of(builder, id) = *barrier_of(builder, operand);
 }
 
 /* The end reads what the computation returns, which therefore lives until then. */
@@ -479,7 +562,7 @@ static void add_end(Builder *builder) {
   SearchGraph *graph = builder->graph;
   InstId root = comp_get(builder->module, graph->comp)->root;
   /* The result is what the instruction itself returns. */
-  graph->nodes[graph->node_of[root]].flags &= ~(unsigned)NODE_CAN_CLONE;
+  graph->nodes[node_inst(graph, root)->node].flags &= ~(unsigned)NODE_CAN_CLONE;
   graph->nodes[graph->num_nodes++] = (SearchNode){.inst = NO_ID,
                                                   .first_operand = graph->operands.len,
                                                   .num_operands = 1,
@@ -487,8 +570,8 @@ static void add_end(Builder *builder) {
                                                   .first_wait = graph->waits.len,
                                                   .flags = NODE_IS_END | NODE_IS_FIXED};
   *vec_push(builder->out, &graph->operands) =
-      (NodeOperand){.node = graph->node_of[root],
-                    .first_part = builder->part_of[root],
+      (NodeOperand){.node = node_inst(graph, root)->node,
+                    .first_part = *part_of(builder, root),
                     .num_parts = inst_shape(builder->module, root)->num_parts};
 }
 
@@ -521,9 +604,9 @@ static void mark_bypassed(Builder *builder) {
   bool *is_read = arena_zarray(builder->scratch, bool, graph->num_nodes);
   /* The root stays what it is, and so does what it is taken out of. */
   InstId root = comp_get(builder->module, graph->comp)->root;
-  for (; graph->nodes[graph->home_of[root]].inst != root;
+  for (; graph->nodes[node_inst(graph, root)->home].inst != root;
        root = inst_operand(builder->module, root, 0))
-    is_read[graph->home_of[root]] = true;
+    is_read[node_inst(graph, root)->home] = true;
   for (NodeId number = graph->num_nodes; number-- > 0;) {
     SearchNode *node = &graph->nodes[number];
     if (node->flags & NODE_IS_TUPLE && !is_read[number]) {
@@ -558,25 +641,24 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
                                Arena *scratch) {
   const Module *module = context->job->rewrite->module;
   Sequence sequence = context->job->schedule->of[comp];
+  uint32_t num_insts = comp_num_insts(module, comp);
   Arena *inner = arena_new(arena_options(scratch));
   SearchGraph graph = {.comp = comp,
                        .parameters = context->job->parameters,
                        .seconds_per_byte = 1 / context->device.memory_bandwidth,
                        .nodes = arena_array(out, SearchNode, (size_t)sequence.len + 1),
                        .tie_of = arena_zarray(out, uint8_t, (size_t)sequence.len + 1),
-                       .node_of = arena_array(out, NodeId, module->insts.len),
-                       .home_of = arena_array(out, NodeId, module->insts.len),
-                       .put_in = arena_array(out, InstId, module->insts.len)};
-  memset(graph.node_of, 0xff, module->insts.len * sizeof *graph.node_of);
-  memset(graph.put_in, 0xff, module->insts.len * sizeof *graph.put_in);
+                       .place_of = context->place_of,
+                       .insts = arena_array(out, NodeInst, num_insts)};
+  if (num_insts) memset(graph.insts, 0xff, num_insts * sizeof *graph.insts);
   Builder builder = {.context = context,
                      .module = module,
                      .graph = &graph,
-                     .part_of = arena_zarray(inner, uint32_t, module->insts.len),
-                     .barrier_of = arena_array(inner, NodeId, module->insts.len),
-                     .seen_at = arena_zarray(inner, uint32_t, context->values.flow.values.len),
-                     .is_held = arena_zarray(inner, bool, context->values.buffers.num_buffers),
-                     .is_lent = arena_zarray(inner, bool, context->values.buffers.num_buffers),
+                     .part_of = arena_zarray(inner, uint32_t, num_insts),
+                     .barrier_of = arena_array(inner, NodeId, num_insts),
+                     .seen_at = context->space->seen_at,
+                     .is_held = context->space->is_held,
+                     .is_lent = context->space->is_lent,
                      .last_placed = NO_ID,
                      .last_effect = NO_ID,
                      .last_lasting_effect = NO_ID,
@@ -597,6 +679,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
   mark_sources(&builder);
   mark_bypassed(&builder);
   if (comp == module->entry) graph.held_bytes = held_bytes(&builder);
+  forget_held(&builder);
   arena_free(inner);
   return graph;
 }

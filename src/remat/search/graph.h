@@ -16,6 +16,7 @@
 #define REMAT_HLO_REMAT_SEARCH_GRAPH_H
 
 #include "analysis/memory/liveness.h"
+#include "ir/rows.h"
 #include "remat/job/algorithm.h"
 
 typedef uint32_t NodeId; /* in the order in which the instructions run */
@@ -93,6 +94,15 @@ typedef struct NodeForm {
   uint32_t next; /* of the same value; NO_ID = none */
 } NodeForm;
 
+/* An instruction of the computation. */
+typedef struct NodeInst {
+  NodeId node;   /* itself, or what a view comes from; NO_ID = it does not run */
+  NodeId home;   /* for a view, the node after which it stands: the tuple or barrier that it takes
+                    something out of, or what it comes from */
+  InstId put_in; /* for a get-tuple-element of a tuple, or of a barrier around a tuple, what was put
+                    in there; NO_ID for others */
+} NodeInst;
+
 typedef struct SearchGraph {
   CompId comp;
   const RematParameters *parameters; /* of the job */
@@ -111,15 +121,16 @@ typedef struct SearchGraph {
   VEC(NodeId) waits;
   double seconds_per_byte; /* that a clone writes, at least */
   int64_t held_bytes; /* of the entry: what lives all the time; of others, their callers count it */
-  bool has_given_bytes; /* some parameter does not live all the time */
-  uint8_t *tie_of;      /* by node: NodeTie, the first that applies */
-  NodeId *node_of;      /* by InstId: the node, or the node that a view comes from; NO_ID for
-                           instructions of other computations */
-  NodeId *home_of; /* by InstId: for a view, the node after which it stands: the tuple or barrier
-                      that it takes something out of, or what it comes from */
-  InstId *put_in;  /* by InstId: for a get-tuple-element of a tuple, or of a barrier around a tuple,
-                      what was put in there; NO_ID for others */
+  bool has_given_bytes;     /* some parameter does not live all the time */
+  uint8_t *tie_of;          /* by node: NodeTie, the first that applies */
+  const uint32_t *place_of; /* by InstId, of the module: see SearchContext */
+  NodeInst *insts;          /* by place, of the computation's instructions */
 } SearchGraph;
+
+/* What the graph says of an instruction of its computation. */
+static inline NodeInst *node_inst(const SearchGraph *graph, InstId id) {
+  return &graph->insts[graph->place_of[id]];
+}
 
 static inline const NodeOperand *node_operand(const SearchGraph *graph, NodeId node, uint32_t i) {
   return &graph->operands.data[graph->nodes[node].first_operand + i];
@@ -148,10 +159,24 @@ static inline NodeId node_value(const SearchGraph *graph, NodeId node) {
   return node_is_back(graph, node) ? node_form(graph, node)->value : node;
 }
 
-/* What the graphs of all computations of a job have in common. Valid until the module changes. */
+/* Arrays of the size of the module for whoever builds a graph. A graph takes the time of its own
+ * computation only, so each of them leaves the arrays as they were. */
+typedef struct GraphSpace {
+  uint32_t *seen_at; /* by ValueId: 0 */
+  /* by BufferId: false */
+  bool *is_held, *is_lent, *is_detached;
+  bool *is_visited; /* by CompId: false */
+} GraphSpace;
+
+/* What the graphs of all computations of a job have in common. Valid until the module changes. The
+ * graphs are built one after the other. */
 typedef struct SearchContext {
   const RematJob *job;
   ValueAnalysis values;
+  const uint32_t *place_of; /* by InstId: which one of its computation it is */
+  Rows shared_buffers; /* by CompId: the buffers of several values of which one is of it, or of what
+                          it calls */
+  GraphSpace *space;
   const int64_t *inner_bytes; /* by CompId: what a run of it needs beside what its caller counts; of
                                  the search, which sets it before the graphs of callers are built */
   const double *seconds_of;   /* by CompId: modelled, of one run of it and what it calls; 0 of the

@@ -18,7 +18,8 @@ typedef struct Sharing {
   SearchGraph *graph;
   uint32_t *num_readers; /* by NodeId: operands that it is */
   bool *is_detached;     /* by BufferId: loops do not share it; see detach_loops() */
-  bool *is_awaited;      /* by NodeId: others wait, and not because it reads what they overwrite */
+  VEC(BufferId) detached;
+  bool *is_awaited; /* by NodeId: others wait, and not because it reads what they overwrite */
   VEC(Access) accesses;
   Arena *out, *scratch;
 } Sharing;
@@ -72,9 +73,13 @@ static void detach_loop(Sharing *sharing, NodeId loop) {
     ArenaMark mark = arena_mark(sharing->scratch);
     NodeReuse reuse = graph->reuses.data[part->first_reuse];
     NodeId origin = find_origin(graph, loop, reuse, sharing->scratch).node;
-    if (!is_read_once(sharing, origin)) sharing->is_detached[buffer_of(sharing, loop, i)] = true;
-    if (graph->nodes[origin].flags & NODE_IS_GIVEN) part->num_reuses = 0;
     arena_reset(sharing->scratch, mark);
+    if (!is_read_once(sharing, origin)) {
+      BufferId buffer = buffer_of(sharing, loop, i);
+      sharing->is_detached[buffer] = true;
+      *vec_push(sharing->scratch, &sharing->detached) = buffer;
+    }
+    if (graph->nodes[origin].flags & NODE_IS_GIVEN) part->num_reuses = 0;
   }
 }
 
@@ -109,7 +114,7 @@ static InstId find_around(const Sharing *sharing, InstId id) {
 static NodeId node_around(const Sharing *sharing, InstId id) {
   id = find_around(sharing, id);
   bool is_here = inst_get(sharing->module, id)->parent == sharing->graph->comp;
-  return is_here ? sharing->graph->node_of[id] : NO_ID;
+  return is_here ? node_inst(sharing->graph, id)->node : NO_ID;
 }
 
 static void note_read(void *context, InstId user, HloPosition position) {
@@ -120,21 +125,40 @@ static void note_read(void *context, InstId user, HloPosition position) {
   *vec_push(sharing->scratch, &sharing->accesses) = (Access){node, false, false};
 }
 
+/* The computations that run a called one, itself included, up to that of the graph. */
+static IdVec find_runners(const Sharing *sharing, CompId called, Arena *arena) {
+  const CallGraph *calls = &sharing->context->values.graph;
+  bool *is_visited = sharing->context->space->is_visited;
+  IdVec found = {0};
+  *vec_push(arena, &found) = called;
+  is_visited[called] = true;
+  for (uint32_t next = 0; next < found.len; next++) {
+    CompId comp = found.data[next];
+    IdSpan callers = callers_of(calls, comp);
+    for (uint32_t i = 0; comp != sharing->graph->comp && i < callers.len; i++) {
+      CompId caller = inst_get(sharing->module, callers.ids[i])->parent;
+      if (is_visited[caller]) continue;
+      is_visited[caller] = true;
+      *vec_push(arena, &found) = caller;
+    }
+  }
+  for (uint32_t i = 0; i < found.len; i++)
+    is_visited[found.data[i]] = false;
+  return found;
+}
+
 /* Notes that the nodes which call a computation with several callers write to a buffer: each of
  * them a value of its own. */
 static void note_callers(Sharing *sharing, CompId called) {
-  const CallGraph *calls = &sharing->context->values.graph;
   CompId comp = sharing->graph->comp;
   Arena *inner = arena_new(arena_options(sharing->scratch));
-  bool *runs_it = arena_zarray(inner, bool, sharing->module->comps.len);
-  runs_it[called] = true;
-  for (uint32_t i = 0; i < calls->num_reachable; i++) { /* callers come after what they call */
-    CompId callee = calls->post_order[i];
-    IdSpan callers = callers_of(calls, callee);
-    for (uint32_t k = 0; runs_it[callee] && callee != comp && k < callers.len; k++) {
-      CompId caller = inst_get(sharing->module, callers.ids[k])->parent;
-      runs_it[caller] = true;
-      NodeId node = caller == comp ? sharing->graph->node_of[callers.ids[k]] : NO_ID;
+  IdVec runners = find_runners(sharing, called, inner);
+  for (uint32_t i = 0; i < runners.len; i++) {
+    if (runners.data[i] == comp) continue;
+    IdSpan callers = callers_of(&sharing->context->values.graph, runners.data[i]);
+    for (uint32_t k = 0; k < callers.len; k++) {
+      if (inst_get(sharing->module, callers.ids[k])->parent != comp) continue;
+      NodeId node = node_inst(sharing->graph, callers.ids[k])->node;
       if (node != NO_ID)
         *vec_push(sharing->scratch, &sharing->accesses) = (Access){node, true, true};
     }
@@ -148,7 +172,7 @@ static bool note_writes(Sharing *sharing, InstId id) {
   InstId around = find_around(sharing, id);
   CompId parent = inst_get(sharing->module, around)->parent;
   if (parent == sharing->graph->comp) {
-    NodeId node = sharing->graph->node_of[around];
+    NodeId node = node_inst(sharing->graph, around)->node;
     if (node != NO_ID)
       *vec_push(sharing->scratch, &sharing->accesses) = (Access){node, true, false};
   } else if (callers_of(&sharing->context->values.graph, parent).len > 1) {
@@ -317,11 +341,11 @@ static void merge_waits(Sharing *sharing, const Waits *waits) {
 }
 
 static void order_shared_memory(Sharing *sharing) {
-  const HloBuffers *buffers = &sharing->context->values.buffers;
   Waits waits = {0};
-  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
-    if (!hlo_buffer_is_alone(buffers, buffer)) order_writes(sharing, buffer, &waits);
-  }
+  const Rows *shared = &sharing->context->shared_buffers;
+  CompId comp = sharing->graph->comp;
+  for (uint32_t i = shared->first[comp]; i < shared->first[comp + 1]; i++)
+    order_writes(sharing, shared->ids[i], &waits);
   merge_waits(sharing, &waits);
 }
 
@@ -389,15 +413,14 @@ static void mark_private(Sharing *sharing) {
 
 void search_graph_share_memory(SearchGraph *graph, const SearchContext *context, Arena *out,
                                Arena *scratch) {
-  Sharing sharing = {
-      .context = context,
-      .module = context->job->rewrite->module,
-      .graph = graph,
-      .num_readers = arena_zarray(scratch, uint32_t, graph->num_nodes),
-      .is_detached = arena_zarray(scratch, bool, context->values.buffers.num_buffers),
-      .is_awaited = arena_zarray(scratch, bool, graph->num_nodes),
-      .out = out,
-      .scratch = scratch};
+  Sharing sharing = {.context = context,
+                     .module = context->job->rewrite->module,
+                     .graph = graph,
+                     .num_readers = arena_zarray(scratch, uint32_t, graph->num_nodes),
+                     .is_detached = context->space->is_detached,
+                     .is_awaited = arena_zarray(scratch, bool, graph->num_nodes),
+                     .out = out,
+                     .scratch = scratch};
   for (uint32_t i = 0; i < graph->operands.len; i++)
     sharing.num_readers[graph->operands.data[i].node]++;
   for (uint32_t i = 0; i < graph->waits.len; i++)
@@ -405,4 +428,6 @@ void search_graph_share_memory(SearchGraph *graph, const SearchContext *context,
   detach_loops(&sharing);
   order_shared_memory(&sharing);
   mark_private(&sharing);
+  for (uint32_t i = 0; i < sharing.detached.len; i++)
+    sharing.is_detached[sharing.detached.data[i]] = false;
 }
