@@ -161,7 +161,7 @@ def print_share(layers, algorithm):
         compiled = live_programs.compile_program(program)
     with_us = time.perf_counter() - begin
     check = live.check(compiled)
-    report = check.report or live.last_reports(all=True)[-1]
+    report = check.report or live.last_reports(with_unchanged=True)[-1]
     print(f"{report.num_instructions} instructions, {algorithm}; {check}")
     print(f"traced, lowered and compiled: {plain:.2f} s without us, {with_us:.2f} s with us")
     for phase, seconds in report.seconds.items():
@@ -197,7 +197,7 @@ class CompileClock:
         self.seconds, self.count = 0.0, 0
         with live.rematerialize(budget, verbose=False) if budget else contextlib.nullcontext():
             program()
-        return self.seconds, self.count, live.last_reports(all=True)
+        return self.seconds, self.count, live.last_reports(with_unchanged=True)
 
 
 def print_programs(given):

@@ -122,7 +122,7 @@ def compile_with_hook(case, lowered, target, folder):
 
     def write_reports():
         (folder / "reports.json").write_text(
-            json.dumps([report.to_dict() for report in live.last_reports(all=True)], indent=1))
+            json.dumps([report.to_dict() for report in live.last_reports(with_unchanged=True)], indent=1))
 
     # A compilation that is stopped leaves its reports, too, and what XLA has said about what was made.
     for name in ("_remember", "_refuse"):

@@ -97,7 +97,7 @@ class Judge:
     def compare(self, function, arguments, expected, way, task):
         """What became of a program: a kind of event, and what it tells."""
         compiled = self.compile_rewritten(function, arguments, way, task)
-        reports = self.live.last_reports(all=True)
+        reports = self.live.last_reports(with_unchanged=True)
         failed = [r for r in reports if r.outcome == "failed"]
         if failed:
             return "failed", {"what": failed[0].reason, "texts": self.texts}

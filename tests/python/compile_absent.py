@@ -62,7 +62,7 @@ def main():
     step = large_programs.lowered(name, devices(target)[0], platform_of(target))
 
     def describe():
-        return {"reports": [str(report) for report in live.last_reports(all=True)]}
+        return {"reports": [str(report) for report in live.last_reports(with_unchanged=True)]}
     options = {}
     if platform_of(target) == "tpu":
         options = {"xla_dump_to": str(folder), "xla_dump_hlo_as_text": True}

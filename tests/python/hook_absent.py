@@ -73,17 +73,17 @@ def main():
     if platform_of(target) == "tpu":
         folder = pathlib.Path(tempfile.mkdtemp(prefix="absent."))
         threading.Thread(target=stop_when_assigned, daemon=True, args=(folder, lambda: {
-            "outcomes": [r.outcome for r in live.last_reports(all=True)]})).start()
+            "outcomes": [r.outcome for r in live.last_reports(with_unchanged=True)]})).start()
         step.compile(compiler_options={"xla_dump_to": str(folder), "xla_dump_hlo_as_text": True})
     compiled = step.compile()
-    check, reports = live.check(compiled), live.last_reports(all=True)
+    check, reports = live.check(compiled), live.last_reports(with_unchanged=True)
     live.uninstall()
     plain = lower(kind, target).compile()
     print(json.dumps({
         "is_changed": check.is_changed, "temp_bytes": check.assigned_temp_bytes,
         "predicted_bytes": check.predicted_temp_bytes, "before_bytes": check.before_temp_bytes,
         "plain_bytes": plain.memory_analysis().temp_size_in_bytes, "outcomes": [r.outcome for r in reports],
-        "num_later": len(live.last_reports(all=True)) - len(reports)}))
+        "num_later": len(live.last_reports(with_unchanged=True)) - len(reports)}))
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def run_cases(cases, seconds):
             compiled = live_programs.compile_program(program)
         compile_seconds = time.perf_counter() - begin
         same = live_programs.run(compiled, program) == outputs
-        check, reports = live.check(compiled), live.last_reports(all=True)
+        check, reports = live.check(compiled), live.last_reports(with_unchanged=True)
         live.clear_reports()
         row = row_of(check, reports, plain_temp, compiled.memory_analysis())
         row["routes"] = " ".join(route for route, _ in routes)

@@ -434,7 +434,7 @@ class Failures(LiveTest):
         with unittest.mock.patch.object(_decide, "parse", side_effect=remat_hlo.InternalError(
                 "RH_ERR_INTERNAL", [])):
             self.check_left_alone(words="RH_ERR_INTERNAL")
-        reports = live.last_reports(all=True)
+        reports = live.last_reports(with_unchanged=True)
         self.assertEqual({r.outcome for r in reports}, {"failed"})
         self.assertEqual(reports[0].name, "jit_loss")
 
@@ -469,7 +469,7 @@ class Failures(LiveTest):
             return text.replace(root, extra + root)
         with self.decide_wrongly(with_cholesky):
             self.check_left_alone(words="XLA does not compile")
-        self.assertEqual({r.outcome for r in live.last_reports(all=True)}, {"refused by XLA"})
+        self.assertEqual({r.outcome for r in live.last_reports(with_unchanged=True)}, {"refused by XLA"})
 
     def test_result_that_takes_more(self):
         """XLA assigns more to a result than to the program as it was, which was predicted wrongly."""
@@ -548,7 +548,7 @@ class Silence(LiveTest):
                 compiled = compile_program(program)
             self.assertFalse(live.check(compiled).is_changed)
         self.assertEqual(self.records, [])
-        self.assertEqual([r.outcome for r in live.last_reports(all=True)],
+        self.assertEqual([r.outcome for r in live.last_reports(with_unchanged=True)],
                          ["within the budget", "small", "name does not match"])
 
     def test_a_line_on_each_module(self):
@@ -573,27 +573,27 @@ class Silence(LiveTest):
             with self.subTest(limit), live.rematerialize(limit, min_peak="4KiB"):
                 self.eager()
                 self.assertEqual(self.records, [])
-        reports = live.last_reports(all=True)
+        reports = live.last_reports(with_unchanged=True)
         self.assertTrue(all(r.is_eager for r in reports), [r.name for r in reports if not r.is_eager])
         self.assertIn(False, {r.is_met for r in reports})
         live.clear_reports()
         with live.rematerialize("80%", verbose="all"):
             self.eager()
-        self.assertEqual(self.lines(), [str(r) for r in live.last_reports(all=True)])
+        self.assertEqual(self.lines(), [str(r) for r in live.last_reports(with_unchanged=True)])
         self.assertGreater(len(self.lines()), 3)
 
     def test_own_jit_is_not_eager(self):
         with live.rematerialize("80%"):
             jax.jit(lambda x: x + 1)(np.ones(3))
             compile_program(reference("mlp")[0])
-        self.assertEqual([r.is_eager for r in live.last_reports(all=True)
+        self.assertEqual([r.is_eager for r in live.last_reports(with_unchanged=True)
                           if r.name in ("jit__lambda", "jit_loss")], [False, False])
 
     def test_little_to_gain(self):
         """A program that has nothing to give is left alone without a search or a word."""
         with live.rematerialize("80%"):
             jax.jit(lambda x: x.T @ x).lower(np.ones((1024, 1024), np.float32)).compile()
-        (report,) = live.last_reports(all=True)
+        (report,) = live.last_reports(with_unchanged=True)
         self.assertEqual(report.outcome, _decide.LITTLE)
         self.assertNotIn("remat", report.seconds)
         self.assertEqual(self.records, [])
@@ -833,7 +833,7 @@ class BeforeOptimizations(LiveTest):
         was, now = before.memory_analysis(), compiled.memory_analysis()
         self.assertLessEqual(now.temp_size_in_bytes, was.temp_size_in_bytes)
         self.assertEqual(now.alias_size_in_bytes, was.alias_size_in_bytes)
-        report = live.last_reports(all=True)[-1]
+        report = live.last_reports(with_unchanged=True)[-1]
         if report.is_met:
             self.assertLessEqual(report.after.total_bytes, report.limit_bytes)
         return live.check(compiled).is_changed

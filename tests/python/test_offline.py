@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The offline half of the Python package, without JAX. usage: test_offline.py [CLASS...]"""
 
+import ast
+import builtins
 import gzip
 import json
 import os
@@ -638,6 +640,45 @@ class Messages(PackageTest):
         for wrong in (b"\x0a", b"\x0a\x05abc", b"\xff" * 12, b"\x0b", b"\x0d\x01"):
             with self.subTest(wrong), self.assertRaises(ValueError):
                 list(_proto.fields(wrong))
+
+
+class Signatures(PackageTest):
+    """What a type checker reads of the package: py.typed, and annotations of all that is public."""
+    SHADOWS = {("remat", "set"), ("remat_options", "set")}  # as the option --set
+
+    @staticmethod
+    def functions(name):
+        """(function, whether it is a method) of a module that is public; so are a class's methods."""
+        for node in ast.parse((ROOT / "src/python/remat_hlo" / name).read_text()).body:
+            is_class = isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+            for one in node.body if is_class else [node]:
+                if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
+                    yield one, is_class
+
+    def test_public_functions_are_annotated(self):
+        self.assertTrue((ROOT / "src/python/remat_hlo/py.typed").exists())
+        wanted = {"jax.py": None, "_module.py": {
+            "load", "advise", "devices", "algorithms", "schedulers"}}
+        for name, only in wanted.items():
+            for function, is_method in self.functions(name):
+                if only and not is_method and function.name not in only:
+                    continue
+                given = function.args
+                arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+                bare = [one.arg for one in arguments[is_method:] if one and not one.annotation]
+                with self.subTest(function=f"{name}: {function.name}"):
+                    self.assertEqual(bare, [])
+                    self.assertIsNotNone(function.returns)
+
+    def test_no_parameter_shadows_a_builtin(self):
+        for path in sorted((ROOT / "src/python/remat_hlo").rglob("*.py")):
+            for function in ast.walk(ast.parse(path.read_text())):
+                if not isinstance(function, (ast.FunctionDef, ast.Lambda)):
+                    continue
+                given, name = function.args, getattr(function, "name", "lambda")
+                for one in [*given.posonlyargs, *given.args, *given.kwonlyargs]:
+                    if (name, one.arg) not in self.SHADOWS:
+                        self.assertNotIn(one.arg, dir(builtins), f"{path.name}:{function.lineno}")
 
 
 class Structs(PackageTest):

@@ -1,5 +1,7 @@
 """Modules, what is measured of them, and what becomes of them."""
 
+from __future__ import annotations
+
 import collections
 import contextlib
 import ctypes
@@ -22,6 +24,9 @@ PROFILES = pathlib.Path(os.environ.get("REMAT_HLO_PROFILE_DIR")
                         or pathlib.Path(__file__).with_name("profiles"))
 COLLECTION = "checkpoint=collection"
 
+Path = str | os.PathLike[str]
+Budget = int | str  # 12GiB, 80%, r80%, min, or bytes
+
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
@@ -39,28 +44,28 @@ class Memory:
     temp_less_bytes: int = 0
 
     @property
-    def least_temp_bytes(self):
+    def least_temp_bytes(self) -> int:
         """The temporaries that XLA will assign, at least. On TPU it has yet to put some of them into VMEM."""
         return self.temp_bytes - self.temp_less_bytes
 
     @property
-    def most_temp_bytes(self):
+    def most_temp_bytes(self) -> int:
         """The temporaries that XLA will assign, at most, which is what limits count."""
         return self.temp_bytes + self.temp_more_bytes
 
     @property
-    def has_temp_range(self):
+    def has_temp_range(self) -> bool:
         return self.least_temp_bytes < self.most_temp_bytes
 
-    def counted_bytes(self, counts="total"):
+    def counted_bytes(self, counts: str = "total") -> int:
         """What a limit on `temp`, `temp+outputs` or `total` counts."""
         return self._counted[counts]
 
-    def bound_bytes(self, counts="total"):
+    def bound_bytes(self, counts: str = "total") -> int:
         """What no order and no recomputation brings counted_bytes(counts) below."""
         return lib.load().rh_counted_bound_bytes(ctypes.byref(self._struct), lib.COUNTS[counts])
 
-    def weigh(self, counts, limit_bytes, min_reducible_bytes=0):
+    def weigh(self, counts: str, limit_bytes: int, min_reducible_bytes: int = 0) -> str:
         """What a budget asks of the module: `within`, `little`, `below` or `open`; see rh_prospect in
         remat_hlo.h."""
         return lib.name_of(lib.load().rh_weigh_budget(
@@ -110,7 +115,7 @@ class Change:
 
 # ---- devices ----
 
-def profile_text(name):
+def profile_text(name: str) -> bytes:
     """The JSON text of a device profile: a name of `devices()`, or the path of a JSON file."""
     path = pathlib.Path(name) if "/" in name or name.endswith(".json") else PROFILES / f"{name}.json"
     try:
@@ -141,7 +146,7 @@ def _parse_times(path, digest):
     return lib.Handle(out.value, "rh_times_free")
 
 
-def times_digest(path):
+def times_digest(path: Path) -> str:
     """What a profile with measured times is known by, besides its path."""
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
@@ -151,17 +156,17 @@ def load_times(path):
     return _parse_times(os.fspath(path), times_digest(path))
 
 
-def devices():
+def devices() -> list[str]:
     """The names of the device profiles that come with the package."""
     return sorted(path.stem for path in PROFILES.glob("*.json"))
 
 
-def algorithms():
+def algorithms() -> dict[str, str]:
     """A dictionary of the algorithms, with a line on each."""
     return dict(lib.entries("algorithms"))
 
 
-def schedulers():
+def schedulers() -> dict[str, str]:
     """A dictionary of the schedulers, with a line on each."""
     return dict(lib.entries("schedulers"))
 
@@ -197,7 +202,7 @@ def _text_of_jax(thing):
     return print_hlo(thing)
 
 
-def print_hlo(module):
+def print_hlo(module: typing.Any) -> str:
     """The text of jaxlib's HloModule, constants included: without them XLA makes values up."""
     try:
         from jaxlib._hlo import HloPrintOptions
@@ -225,7 +230,8 @@ def _read(source):
                     f"returns, not {type(source).__name__}")
 
 
-def load(source, *, target="auto", copies="auto", device="a100-80g", scheduler="auto", times=None):
+def load(source: typing.Any, *, target: str = "auto", copies: str = "auto", device: str = "a100-80g",
+         scheduler: str = "auto", times: Path | None = None) -> Module:
     """Reads a module: HLO text, the path of a dump (gzip and zstd are read, too), or what
     `jax.jit(f).lower(…)` or its `.compile()` returns.
 
@@ -244,7 +250,8 @@ def load(source, *, target="auto", copies="auto", device="a100-80g", scheduler="
                  times=times)
 
 
-def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", scheduler="auto", times=None):
+def parse(text: bytes, *, path: str | None = None, target: str = "auto", copies: str = "auto",
+          device: str = "a100-80g", scheduler: str = "auto", times: Path | None = None) -> Module:
     """As load, of bytes."""
     out = ctypes.c_void_p()
     known = lib.load().rh_guess_copies(os.fsencode(path)) if path else 0
@@ -262,7 +269,8 @@ def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", s
     return Module(handle, settings, device, scheduler, text, path, found)
 
 
-def advise(source, mem_limit=None, *, limit_counts="total", trip_count=1, max_steps=4, **options):
+def advise(source: typing.Any, mem_limit: Budget | None = None, *, limit_counts: str = "total",
+           trip_count: int = 1, max_steps: int = 4, **options: typing.Any) -> dict[str, typing.Any]:
     """What to change in the program that a module was made from, so that it takes less memory; see
     Module.advise. `source` and the other options are those of `load`."""
     return load(source, **options).advise(mem_limit, limit_counts=limit_counts,
@@ -299,7 +307,8 @@ class Module:
     def _scheduled(self):
         return self.schedule(self.scheduler)._handle
 
-    def schedule(self, scheduler="auto", *, ignore_schedule=False, inline_calls="auto"):
+    def schedule(self, scheduler: str = "auto", *, ignore_schedule: bool = False,
+                 inline_calls: str = "auto") -> Module:
         """The module in an order: that of its text if it is scheduled, or that of a scheduler."""
         options = lib.ScheduleOptions(
             scheduler=lib.encode(scheduler), ignore_schedule=ignore_schedule,
@@ -317,14 +326,14 @@ class Module:
 
     # -- what is measured --
 
-    def memory(self, memory_model="heap"):
+    def memory(self, memory_model: str = "heap") -> Memory:
         """The bytes that the module takes, in its order."""
         struct = lib.Memory()
         lib.call("rh_measure_memory", self._scheduled.pointer, ctypes.byref(self._settings),
                  lib.encode(memory_model), ctypes.byref(struct), text=self._text)
         return read_memory(struct)
 
-    def cost(self, trip_count=1, profile=None):
+    def cost(self, trip_count: int = 1, profile: lib.Handle | None = None) -> Cost:
         """The modelled work on the device, or of the handle of another profile. Loops whose trip count
         the module does not show run `trip_count` times."""
         struct = lib.Cost()
@@ -346,7 +355,7 @@ class Module:
                  ctypes.byref(self._settings), trip_count, ctypes.byref(out), text=self._text)
         return lib.Handle(out.value, "rh_profile_free")
 
-    def report(self, memory_model="heap"):
+    def report(self, memory_model: str = "heap") -> Report:
         """Where the memory goes at the peak."""
         with self._report(memory_model) as struct:
             return Report(self, struct)
@@ -362,7 +371,8 @@ class Module:
         finally:
             lib.load().rh_report_free(out)
 
-    def advise(self, mem_limit=None, *, limit_counts="total", trip_count=1, max_steps=4):
+    def advise(self, mem_limit: Budget | None = None, *, limit_counts: str = "total", trip_count: int = 1,
+               max_steps: int = 4) -> dict[str, typing.Any]:
         """What to change in the program so that it takes less memory: a dictionary with the keys that
         `remat-hlo advise --json` has, of which `summary` is a text for people, `plan` the least list of
         changes that meets the limit, and `remedies` all of them, each alone. `mem_limit` is as in
@@ -385,16 +395,16 @@ class Module:
 
     # -- what is written --
 
-    def text(self):
+    def text(self) -> str:
         """The HLO text: that which was read, except for what has changed."""
         return lib.collect("rh_print", self._handle.pointer).decode()
 
-    def canonical_text(self):
+    def canonical_text(self) -> str:
         """The text without metadata in XLA's layout: the same for the same computation."""
         options = lib.FormatOptions(omit_metadata=True)
         return lib.collect("rh_format", self._handle.pointer, ctypes.byref(options)).decode()
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Writes the HLO text to a file."""
         write_file(path, self.text())
 
@@ -412,20 +422,24 @@ class Module:
         return lib.collect("rh_emit_picture", ctypes.byref(picture),
                            lib.PICTURES[kind]).decode()
 
-    def html(self, path=None):
+    def html(self, path: Path | None = None) -> str:
         """The page that shows the memory over time; it is also written to `path`."""
         return write_file(path, self._picture("html"))
 
-    def svg(self, path=None):
+    def svg(self, path: Path | None = None) -> str:
         """The same as a still picture."""
         return write_file(path, self._picture("svg"))
 
     # -- what becomes of it --
 
-    def remat(self, mem_limit, *, algorithm="auto", memory_model="heap", limit_counts="total",
-              scheduler=None, emit="scheduled", protect="auto", small_node_limit=None,
-              modes=("recompute",), remat_collectives=False, block_size_limit=1, pin=None,
-              never=None, set=None, effort=5, time_limit=0, num_threads=1, trip_count=1):
+    def remat(self, mem_limit: Budget, *, algorithm: str = "auto", memory_model: str = "heap",
+              limit_counts: str = "total", scheduler: str | None = None, emit: str = "scheduled",
+              protect: str = "auto", small_node_limit: int | None = None,
+              modes: typing.Iterable[str] = ("recompute",), remat_collectives: bool = False,
+              block_size_limit: int = 1, pin: typing.Iterable[str] | None = None,
+              never: typing.Iterable[str] | None = None, set: typing.Mapping[str, int] | None = None,
+              effort: int = 5, time_limit: float = 0, num_threads: int = 1,
+              trip_count: int = 1) -> Rematerialized:
         """Rematerializes the module under a budget: bytes, `12GiB`, `80%` of the peak, `r80%` of its
         reducible part, or `min`. Returns a Rematerialized, whose `is_met` says whether the budget is
         met; it is the best result otherwise. The result is proven to compute the same.
@@ -441,8 +455,9 @@ class Module:
             never=never, set=set, effort=effort, time_limit=time_limit, num_threads=num_threads)
         return base._rematerialize(parse_budget(mem_limit), options, keeps, trip_count=trip_count)
 
-    def apply(self, plan, mem_limit=None, *, limit_counts="total", emit="scheduled",
-              protect="auto", trip_count=1):
+    def apply(self, plan: str | os.PathLike[str], mem_limit: Budget | None = None, *,
+              limit_counts: str = "total", emit: str = "scheduled", protect: str = "auto",
+              trip_count: int = 1) -> Rematerialized:
         """Applies a plan, JSON or a path, that `Rematerialized.plan` or --save-plan wrote."""
         options, keeps = remat_options(limit_counts=limit_counts, emit=emit, protect=protect)
         budget = None if mem_limit is None else parse_budget(mem_limit)
@@ -487,7 +502,8 @@ class Module:
                                  accept=(lib.OK, lib.NOT_EQUIVALENT))
         return found if status == lib.OK else []
 
-    def compare(self, mem_limits=("80%", "60%", "40%"), algorithms=None, **options):
+    def compare(self, mem_limits: typing.Iterable[Budget] = ("80%", "60%", "40%"),
+                algorithms: typing.Iterable[str] | None = None, **options: typing.Any) -> Comparison:
         """Runs algorithms under budgets, and compares what they save and what that costs.
         Algorithms that cannot run here are listed with the reason."""
         if algorithms is None:
@@ -507,7 +523,8 @@ class Module:
                                                str(error)))
         return Comparison(self.name, rows)
 
-    def difference(self, after, by="source", memory_model="heap"):
+    def difference(self, after: Module, by: str = "source",
+                   memory_model: str = "heap") -> list[Change]:
         """Which sums at the peak differ from another module, largest change first. `by` is category,
         opcode, source, op_name or computation."""
         number, changes = lib.choice("by", by, lib.SUMS), []
@@ -525,7 +542,8 @@ class Module:
                      None)
         return changes
 
-    def verify(self, after, *, ignore_schedule=False, any_rounding=False):
+    def verify(self, after: Module, *, ignore_schedule: bool = False,
+               any_rounding: bool = False) -> None:
         """Proves that another module computes the same bits. Raises NotEquivalentError with the
         differences if that cannot be shown. Warns if the modules are equivalent only under
         what is assumed of the first one's copies."""
@@ -543,7 +561,7 @@ class Module:
         return _show.module_html(self)
 
 
-def print_proto(proto):
+def print_proto(proto: bytes) -> str:
     """The text of a serialized HloModuleProto, which is what print_hlo() makes of the module. Raises Error
     where the library cannot say what XLA would print."""
     return lib.collect("rh_print_proto", proto, len(proto)).decode()
@@ -642,7 +660,7 @@ class Way:
                  "stage": "stage='{}'", "calibrate": "remat-hlo calibrate"}
 
     @property
-    def argument(self):
+    def argument(self) -> str | None:
         """How programs that are compiled as they run ask for it; None where they cannot."""
         form = self.ARGUMENTS.get(self.option)
         return form and form.format(self.value)
@@ -670,25 +688,25 @@ class Rematerialized(Module):
         self._model, self._trip_count = options.memory_model.decode(), trip_count
 
     @functools.cached_property
-    def memory_after(self):
+    def memory_after(self) -> Memory:
         return self.memory(self._model)
 
     @functools.cached_property
-    def cost_before(self):
+    def cost_before(self) -> Cost:
         return self.before.cost(self._trip_count)
 
     @functools.cached_property
-    def cost_after(self):
+    def cost_after(self) -> Cost:
         return self.cost(self._trip_count, self.before._profile(self._trip_count))
 
     @property
-    def added_time(self):
+    def added_time(self) -> float:
         """What the modelled time grows by, as a fraction."""
         before = self.cost_before.seconds
         return (self.cost_after.seconds - before) / before if before else 0.0
 
     @functools.cached_property
-    def may_help(self):
+    def may_help(self) -> list[Way]:
         """What may lead to less memory where the budget is not met or is `min`: a list of Way."""
         ways = []
 
@@ -704,20 +722,20 @@ class Rematerialized(Module):
         return ways
 
     @functools.cached_property
-    def plan(self):
+    def plan(self) -> str:
         """The steps as JSON text, which `Module.apply` repeats without a search."""
         return lib.collect("rh_emit_plan", self._handle.pointer, ctypes.byref(self._settings),
                            self.before._profile(self._trip_count).pointer, self._trip_count).decode()
 
-    def save_plan(self, path):
+    def save_plan(self, path: Path) -> None:
         """Writes the plan to a file."""
         write_file(path, self.plan)
 
-    def html(self, path=None):
+    def html(self, path: Path | None = None) -> str:
         """The page that shows the memory before and after, side by side."""
         return write_file(path, self._both("html"))
 
-    def svg(self, path=None):
+    def svg(self, path: Path | None = None) -> str:
         return write_file(path, self._both("svg"))
 
     def _both(self, kind):
@@ -761,7 +779,7 @@ class Report:
     def _sums(sums):
         return {_place(one): one.bytes for one in (sums.list[i].contents for i in range(sums.len))}
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, typing.Any]:
         """All of it as plain values, for json.dumps."""
         return {"name": self.name, "memory": dataclasses.asdict(self.memory), "by": self.by,
                 "live": [dataclasses.asdict(value) for value in self.live]}
@@ -791,7 +809,7 @@ class Comparison:
     def __len__(self):
         return len(self.rows)
 
-    def to_json(self):
+    def to_json(self) -> str:
         return json.dumps([row._asdict() for row in self.rows])
 
     def __str__(self):

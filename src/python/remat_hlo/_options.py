@@ -14,11 +14,11 @@ STAGES = ("POST_SCHEDULER", "PRE_SCHEDULER", "BEFORE_OPTIMIZATIONS")
 PREFIX = "REMAT_HLO_"
 
 
-def _option(default, help, **more):
+def _option(default, text, **more):
     """`decides`: whether it has a part in what becomes of a module."""
     decides = more.pop("decides", True)
     return dataclasses.field(default=default, compare=decides,
-                             metadata={"help": help, "decides": decides, **more})
+                             metadata={"help": text, "decides": decides, **more})
 
 
 @dataclasses.dataclass(frozen=True)

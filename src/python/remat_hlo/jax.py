@@ -6,6 +6,9 @@
 or says whether a program fits a device, which need not be there (fit), and chooses checkpoints for it that need no
 hook (checkpoint, plan). Needs JAX 0.10.2 or later. See man/python.md and man/plans.md."""
 
+from __future__ import annotations
+
+import contextlib
 import dataclasses
 import functools
 import os
@@ -13,6 +16,7 @@ import pathlib
 import re
 import shutil
 import tempfile
+import typing
 
 import jax
 
@@ -34,7 +38,7 @@ __all__ = ["Check", "Fit", "LiveReport", "MissingPlugin", "Plan", "PlanError", "
 MOST_MARK_CHARS = 1 << 20  # of an entry computation, which begins with the first parameter
 
 
-def install(mem_limit=None, **options):
+def install(mem_limit: int | str | None = None, **options: typing.Any) -> Options:
     """Rematerializes from now on each module that XLA compiles and that is above the budget.
     `mem_limit` is 12GiB, 80% of the module's peak, r50% of the reducible part of that, min, or auto.
     Returns the Options; what is not given is taken from the environment, REMAT_HLO_….
@@ -54,7 +58,7 @@ def install(mem_limit=None, **options):
     return made
 
 
-def uninstall():
+def uninstall() -> None:
     """Programs are compiled as they are again. What was compiled before install() is used again as
     it was."""
     with _hooks.state.lock:
@@ -64,12 +68,15 @@ def uninstall():
         _hooks.end()
 
 
-def rematerialize(mem_limit=None, **options):
+def rematerialize(mem_limit: int | str | None = None,
+                  **options: typing.Any) -> contextlib.AbstractContextManager[typing.Any]:
     """A context manager: as install, for what this thread compiles within a `with` statement."""
     return _hooks.installed(Options.make(mem_limit=mem_limit, **options))
 
 
-def jit(function, mem_limit=None, *, stage=_before.STAGE, jit_options=None, **options):
+def jit(function: typing.Callable[..., typing.Any], mem_limit: int | str | None = None, *,
+        stage: str = _before.STAGE, jit_options: typing.Mapping[str, typing.Any] | None = None,
+        **options: typing.Any) -> typing.Callable[..., typing.Any]:
     """jax.jit of a function, whose compilations are rematerialized, also where JAX has no hooks:
     before XLA optimizes, which costs further compilations and gives less. `jit_options` are those of
     jax.jit, other options those of install."""
@@ -103,12 +110,13 @@ class _Lowered:
             return self._lowered.compile(*arguments, **named)
 
 
-def disabled():
+def disabled() -> contextlib.AbstractContextManager[typing.Any]:
     """A context manager: what this thread compiles within it is left alone."""
     return _hooks.state.context(None)
 
 
-def calibrate(run, path, steps=3):
+def calibrate(run: typing.Callable[[], typing.Any], path: str | os.PathLike[str],
+              steps: int = 3) -> str | os.PathLike[str]:
     """Measures a program for `times=` of install and rematerialize: calls `run()` once, and then `steps` times under
     jax.profiler, each time until its result is there, and keeps the profile (an XSpace) as the file `path`. What runs is
     compiled as it is without us, so that the times are those of the instructions that may be recomputed. Returns `path`."""
@@ -128,14 +136,14 @@ def calibrate(run, path, steps=3):
 
 # ---- what was done ----
 
-def last_reports(all=False):
-    """The reports on modules that were changed, oldest first, or, with all=True, also on those that
+def last_reports(with_unchanged: bool = False) -> list[LiveReport]:
+    """The reports on modules that were changed, oldest first, or, with with_unchanged=True, also on those that
     were left as they are, with the reason. The last thousand are kept."""
     with _hooks.state.lock:
-        return [r for r in _hooks.state.reports if all or r.outcome == CHANGED]
+        return [r for r in _hooks.state.reports if with_unchanged or r.outcome == CHANGED]
 
 
-def clear_reports():
+def clear_reports() -> None:
     """Forgets the reports, the cache of results, and which warnings were given."""
     with _hooks.state.lock:
         _hooks.state.reports.clear()
@@ -153,14 +161,14 @@ class Check:
     name: str
     is_changed: bool
     assigned_temp_bytes: int
-    predicted_temp_bytes: int = None
-    before_temp_bytes: int = None
-    limit_bytes: int = None
-    report: LiveReport = None
-    least_temp_bytes: int = None
+    predicted_temp_bytes: int | None = None
+    before_temp_bytes: int | None = None
+    limit_bytes: int | None = None
+    report: LiveReport | None = None
+    least_temp_bytes: int | None = None
 
     @property
-    def error(self):
+    def error(self) -> float | None:
         """(predicted - assigned) / assigned; None without a prediction."""
         if self.predicted_temp_bytes is None:
             return None
@@ -179,14 +187,14 @@ class Check:
                 f"({format_percent(self.error, 2)})")
 
 
-def check(compiled):
+def check(compiled: typing.Any) -> Check:
     """Compares the prediction with what XLA has assigned to a program that
     `jax.jit(f).lower(…).compile()` returned, also if it comes from JAX's persistent cache."""
     modules = compiled.runtime_executable().hlo_modules()
     assigned = compiled.memory_analysis().temp_size_in_bytes
     marks = [mark for module in modules if (mark := _find_mark(module))]
     name = modules[0].name if modules else ""
-    reports = [r for r in last_reports(all=True) if r.name == name]
+    reports = [r for r in last_reports(with_unchanged=True) if r.name == name]
     if not marks:
         early = [r for r in reports if r.stage == _before.STAGE and r.outcome == CHANGED
                  and r.after.temp_bytes == assigned]

@@ -1,6 +1,8 @@
 """Chooses a plan: some levels are compiled for the target, and the fastest that meets the budget is kept, the smallest
 where none does. Nothing is random, and how much is compiled is bounded."""
 
+from __future__ import annotations
+
 import dataclasses
 import typing
 
@@ -52,7 +54,8 @@ class Candidate:
     estimate: typing.Optional[levels.Estimate]
 
 
-def plan(step, *arguments, mem_limit, device=None, max_compilations=MOST_COMPILATIONS, **named):
+def plan(step: typing.Any, *arguments: typing.Any, mem_limit: int | str, device: str | None = None,
+         max_compilations: int = MOST_COMPILATIONS, **named: typing.Any) -> Plan:
     """A Plan for a step under a budget: 14GiB, 60% of what it takes as it is, min, or auto, which is what the device
     offers less 5 %. The step is a function, or what
     jax.jit has made of one, with its shardings and donations; arguments are arrays or shapes. What is differentiated

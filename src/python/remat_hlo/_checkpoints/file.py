@@ -1,6 +1,8 @@
 """A plan: for each marked function what is saved and what is computed again, as JSON that a person can read. It holds
 for the jaxpr that it was made for, and names the equation that differs in any other."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import hashlib
@@ -175,7 +177,7 @@ class Plan:
         return plan_text.html_of(self)
 
 
-def load(path):
+def load(path: str | os.PathLike[str]) -> Plan:
     """Reads a plan: a path, or JSON text. Raises PlanError."""
     text = path
     if isinstance(path, os.PathLike) or not str(path).lstrip().startswith("{"):

@@ -1,6 +1,8 @@
 """Whether a program fits a device, which need not be there: what the compiler says, where the peak is, what less memory
 would cost, and how far the program can grow."""
 
+from __future__ import annotations
+
 import dataclasses
 import typing
 
@@ -107,7 +109,9 @@ class Fit:
         return html_of(self)
 
 
-def fit(step, *arguments, device=None, mem_limit=None, args_of=None, n=1, max_compilations=6, **named):
+def fit(step: typing.Any, *arguments: typing.Any, device: str | None = None, mem_limit: int | str | None = None,
+        args_of: typing.Callable[[int], typing.Any] | None = None, n: int = 1, max_compilations: int = 6,
+        **named: typing.Any) -> Fit:
     """Compiles a step for a device, which need not be there, and says whether it fits. The step and its arguments are as
     those of plan; `device` is v5e:2x2, h100 or cpu, say, or None for this process's. `mem_limit` is what may be taken,
     if that is not what the device offers.

@@ -1,9 +1,12 @@
 """The mark: a function whose evaluation a plan may change. What is active, a plan or what records marks, is part of the
 key of JAX's caches, so that nothing is served that was traced otherwise."""
 
+from __future__ import annotations
+
 import functools
 import os
 import sys
+import typing
 
 import jax
 import numpy as np
@@ -31,7 +34,8 @@ def _unwrapped(function):
     return function
 
 
-def checkpoint(function=None, *, prevent_cse=True, name=None):
+def checkpoint(function: typing.Callable[..., typing.Any] | None = None, *, prevent_cse: bool = True,
+               name: str | None = None) -> typing.Callable[..., typing.Any]:
     """Marks a function that is differentiated, or a part of one, for plans. Without a plan the function is called as it
     is; within `with plan:` it is evaluated with the checkpoints of the plan. A mark within a marked function does
     nothing. `prevent_cse` is that of jax.checkpoint: False where the call stands in the body of a scan. Arguments that
