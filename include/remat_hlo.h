@@ -965,8 +965,8 @@ typedef struct rh_cost {
   /* The part of `seconds` during which nothing runs because of a copy from or to host memory. In a
    * module that has a schedule, asynchronous copies overlap with other instructions. */
   double stall_seconds;
-  /* The parts of `seconds` that are estimates of XLA:TPU, which the text has, and that were
-   * measured (rh_settings.times) in so many steps; the rest is modeled. */
+  /* The parts of `seconds` that are estimates of XLA:TPU or XLA:GPU, which the text has, and that
+   * were measured (rh_settings.times) in so many steps; the rest is modeled. */
   double estimated_seconds, measured_seconds;
   uint64_t measured_steps;
 } rh_cost;
@@ -978,7 +978,8 @@ typedef struct rh_cost {
 #define RH_TIME_SOURCE_CHARS 128
 
 /* Names whose seconds a cost has: `roofline`, `fitted to XLA:TPU's estimates`, `XLA:TPU's
- * estimates`, `measured, 12 steps`, or one of these with the share of another. `profile` is the one
+ * estimates`, `XLA:GPU's estimates`, `measured, 12 steps`, or one of these with the share of
+ * another. `profile` is the one
  * that the cost was computed with. Threads: any. */
 RH_API void rh_time_source(const rh_cost *cost, const rh_profile *profile,
                            char text[RH_TIME_SOURCE_CHARS]);

@@ -129,6 +129,10 @@ static const char *model_words(const DeviceProfile *device, bool is_rest) {
   return is_rest ? "fitted to such" : "fitted to XLA:TPU's estimates";
 }
 
+static const char *estimator_words(const DeviceProfile *device) {
+  return device->clock > 0 ? "XLA:TPU's estimates" : "XLA:GPU's estimates";
+}
+
 void rh_time_source(const rh_cost *cost, const rh_profile *profile,
                     char text[RH_TIME_SOURCE_CHARS]) {
   static const double NEXT_TO_NOTHING = 0.0005;
@@ -140,7 +144,7 @@ void rh_time_source(const rh_cost *cost, const rh_profile *profile,
     snprintf(first, sizeof first, "measured, %llu step%s", (unsigned long long)cost->measured_steps,
              cost->measured_steps == 1 ? "" : "s");
   } else if (cost->estimated_seconds > 0) {
-    snprintf(first, sizeof first, "XLA:TPU's estimates");
+    snprintf(first, sizeof first, "%s", estimator_words(device));
   } else {
     snprintf(text, RH_TIME_SOURCE_CHARS, "%s", model_words(device, false));
     return;
@@ -151,7 +155,7 @@ void rh_time_source(const rh_cost *cost, const rh_profile *profile,
     int tenths = (int)(rest * 1000 + 0.5);
     bool is_measured = cost->measured_seconds > 0;
     snprintf(text, RH_TIME_SOURCE_CHARS, "%s; %d.%d %% %s", first, tenths / 10, tenths % 10,
-             is_measured && cost->estimated_seconds > 0 ? "XLA:TPU's estimates"
+             is_measured && cost->estimated_seconds > 0 ? estimator_words(device)
                                                         : model_words(device, !is_measured));
   }
 }

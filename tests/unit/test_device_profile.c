@@ -141,6 +141,24 @@ static const struct {
      "device profile: 'cycles.product_vector' must be a number, 0 or more"},
 };
 
+START_TEST(shares_are_applied) {
+  char text[4096];
+  Arena *arena = arena_new(NULL);
+  DeviceProfile profile;
+  snprintf(text, sizeof text,
+           "%.*s, \"matrix_share\": 0.5, \"memory_share\": 0.25, \"product_seconds\": 3e-6, "
+           "\"known\": [{\"ratio\": 2, \"source\": \"s\"}]}",
+           (int)strlen(whole) - 1, whole);
+  ck_assert_int_eq(device_profile_parse(text, strlen(text), &profile, arena, NULL), RH_OK);
+  ck_assert_double_eq(profile.flops[TYPE_BF16], 2e12);
+  ck_assert_double_eq(profile.flops[TYPE_F32], 5e11);
+  ck_assert_double_eq(profile.vector_flops[TYPE_BF16], 2e11);
+  ck_assert_double_eq(profile.memory_bandwidth, 2.5e8);
+  ck_assert_double_eq(profile.product_seconds, 3e-6);
+  arena_free(arena);
+}
+END_TEST
+
 static void check_message(const char *text, const char *message) {
   Arena *arena = arena_new(NULL);
   rh_diags *diags = rh_diags_new();
@@ -213,6 +231,14 @@ static const struct {
      "device profile: 'vector_flops' must be an object of rates by type"},
     {"\"kernel_seconds\": 0", "\"kernel_seconds\": -1",
      "device profile: 'kernel_seconds' must be a number, 0 or more"},
+    {"\"kernel_seconds\": 0", "\"kernel_seconds\": 0, \"matrix_share\": 1.5",
+     "device profile: 'matrix_share' must be a number above 0, at most 1"},
+    {"\"kernel_seconds\": 0", "\"kernel_seconds\": 0, \"memory_share\": 0",
+     "device profile: 'memory_share' must be a number above 0, at most 1"},
+    {"\"kernel_seconds\": 0", "\"kernel_seconds\": 0, \"known\": {}",
+     "device profile: 'known' must be a list of ratios"},
+    {"\"kernel_seconds\": 0", "\"kernel_seconds\": 0, \"known\": [{\"ratio\": 2}]",
+     "device profile: 'known' must have a ratio above 0 and a source in each item"},
     {"\"kernel_seconds\": 0", "\"kernel_seconds\": \"0\"",
      "device profile: 'kernel_seconds' must be a number, 0 or more"},
 };
@@ -292,6 +318,7 @@ int main(void) {
   tcase_add_test(tc, types_without_a_rate_take_the_default);
   tcase_add_loop_test(tc, faults_are_named, 0, sizeof faults / sizeof *faults);
   tcase_add_test(tc, prices_are_read);
+  tcase_add_test(tc, shares_are_applied);
   tcase_add_loop_test(tc, faults_of_prices_are_named, 0,
                       sizeof price_faults / sizeof *price_faults);
   tcase_add_test(tc, prices_must_be_whole);

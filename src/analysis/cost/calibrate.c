@@ -116,6 +116,7 @@ static DeviceProfile scaled(const DeviceProfile *profile, const double logs[NUM_
   made.transcendentals *= steady_exp(logs[FIGURE_TRANSCENDENTALS]);
   if (made.kernel_seconds <= 0) made.kernel_seconds = KERNEL_SECONDS;
   made.kernel_seconds *= steady_exp(logs[FIGURE_KERNEL]);
+  made.product_seconds *= steady_exp(logs[FIGURE_KERNEL]);
   return made;
 }
 
@@ -194,6 +195,9 @@ static void round_figures(DeviceProfile *profile) {
   round_rates(profile->vector_flops);
   profile->transcendentals = figure_rounded(profile->transcendentals);
   profile->kernel_seconds = figure_rounded(profile->kernel_seconds);
+  if (profile->product_seconds > 0) {
+    profile->product_seconds = figure_rounded(profile->product_seconds);
+  }
 }
 
 DeviceProfile profile_fit(const Measurement *measurements, uint32_t count, uint32_t held_out,

@@ -463,6 +463,7 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
   for (InstId id = 0; id < num_insts; id++) { /* not in any computation */
     if (!is_done[id]) analyze_inst(module, &table, id, scratch);
   }
+  table.estimated_seconds = cost_find_gpu_estimates(module, &table, out);
   table.comp_units = units_of_comps(module, &table, order, out);
   arena_reset(scratch, mark);
   return table;

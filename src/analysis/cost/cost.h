@@ -32,6 +32,8 @@ typedef struct CostTable {
                                       computation (analysis/cost/link.h); NULL = nothing overlaps */
   const KnownCost **known;         /* by InstId: cost given by the user, NULL = none; or NULL */
   const int64_t *estimated_cycles; /* by InstId: XLA:TPU's own estimate, -1 = none; or NULL */
+  const double *estimated_seconds; /* by InstId: XLA:GPU's own estimate of the time that the kernel
+                                      runs, -1 = none; or NULL */
   const CostUnits *comp_units;     /* by CompId, see analysis/cost/units.h */
   const double *measured_seconds;  /* by InstId: of one run, negative = not measured; or NULL */
   uint32_t num_insts;
@@ -60,7 +62,7 @@ typedef struct WeightedCost {
   double transcendentals;
   double bytes;
   double seconds;           /* modelled, see cost_seconds */
-  double estimated_seconds; /* of these, what XLA:TPU estimates */
+  double estimated_seconds; /* of these, what XLA estimates */
   double measured_seconds;  /* of these, what was measured */
 } WeightedCost;
 
@@ -124,8 +126,9 @@ typedef struct InstWork {
   bool is_matrix;   /* its flops are those of a matrix product */
   double flops, transcendentals, bytes;
   double stall_seconds;
-  double cycles;   /* by the compiler's own estimate; 0 = there is none */
-  CostUnits units; /* if its bytes pass the device's memory */
+  double cycles;            /* by XLA:TPU's own estimate; 0 = there is none */
+  double estimated_seconds; /* by XLA:GPU's own estimate, without the launch; 0 = there is none */
+  CostUnits units;          /* if its bytes pass the device's memory */
 } InstWork;
 
 /* The work of one instruction, and the modelled time of work on a device; cost_time() is both in
@@ -142,14 +145,16 @@ double cost_unmeasured_scale(const Module *module, const CostTable *table,
 /* Modelled time of one instruction on the device, without the callees of control flow. If it or
  * the instruction that it was cloned from was measured, that is its time. Otherwise, if the
  * profile knows the clock, and the text has an estimate of XLA:TPU for the instruction or for the
- * one that it was cloned from, it is the time. Otherwise, if the profile has prices of units, it is
+ * one that it was cloned from, it is the time; likewise that of XLA:GPU, plus the fixed cost of a
+ * kernel, if the profile is that of a GPU. Otherwise, if the profile has prices of units, it is
  * that of its units; else it is the roofline max(flops / peak of its type, transcendentals / rate,
- * bytes / bandwidth) plus the fixed cost of a kernel. Dots, convolutions, and fusions whose flops
- * are mostly theirs, run at the matrix rate. Collectives, and copies to or from the host's memory,
- * run at the rate of their link; if the table has link_seconds, such a copy takes only the time for
- * which it stalls computation. A custom call of unknown cost takes the time that its operands and
- * its result take. The time is 0 for parameters, constants, tuples, get-tuple-elements, bitcasts,
- * barriers and the second halves of asynchronous pairs. */
+ * bytes / bandwidth) plus the fixed cost of a kernel, and that of a product if it is one. Dots,
+ * convolutions, and fusions whose flops are mostly theirs, run at the matrix rate. Collectives, and
+ * copies to or from the host's memory, run at the rate of their link; if the table has
+ * link_seconds, such a copy takes only the time for which it stalls computation. A custom call of
+ * unknown cost takes the time that its operands and its result take. The time is 0 for parameters,
+ * constants, tuples, get-tuple-elements, bitcasts, barriers and the second halves of asynchronous
+ * pairs. */
 ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,
                        InstId id);
 

@@ -85,6 +85,10 @@ LinkDirection host_link_direction(const Module *module, InstId id);
  * NULL if there are no estimates at all. */
 const int64_t *cost_find_estimates(const Module *module, Arena *out);
 
+/* gpu_estimate.c: by InstId, the seconds that XLA:GPU estimates each kernel to run; -1 = none. NULL
+ * if there are no estimates at all. The table must know the types of products. */
+const double *cost_find_gpu_estimates(const Module *module, const CostTable *table, Arena *out);
+
 /* measured.c: by InstId, the seconds of Backend.times; NULL if the module was not measured. */
 const double *cost_find_measured(const Module *module, Arena *out);
 

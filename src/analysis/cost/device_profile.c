@@ -14,9 +14,15 @@
  *   "interconnect"      bytes per second to other devices, one direction
  *   "kernel_seconds"    fixed cost of one kernel, may be 0
  *
+ * and possibly these:
  *
- * and possibly these two:
- *
+ *   "matrix_share"      the share of "flops" that large products reach
+ *   "memory_share"      the share of "memory_bandwidth" that kernels reach
+ *   "product_seconds"   what a product takes on top, however small it is; with it, the profile is
+ *                       that of a GPU, and XLA:GPU's estimates in a text are used
+ *   "known"             list of published ratios of times, {"of": [instructions], "to":
+ *                       [instructions], "to_device": a profile, "ratio": number, "source": where
+ *                       they were published}, which tests/unit/test_known_ratios.c checks
  *   "clock"             Hz, of the cycles in which XLA:TPU estimates times; with it, estimates in a
  *                       text are used
  *   "cycles"            object: the price of each unit of analysis/cost/units.def in such cycles,
@@ -40,7 +46,9 @@ typedef enum KeyKind {
   KEY_RATE,
   KEY_RATES,
   KEY_SECONDS,
-  KEY_PRICES
+  KEY_SHARE,
+  KEY_PRICES,
+  KEY_KNOWN
 } KeyKind;
 
 typedef struct Key {
@@ -64,11 +72,15 @@ static const Key keys[] = {
     KEY(device_to_host, KEY_RATE),
     KEY(interconnect, KEY_RATE),
     KEY(kernel_seconds, KEY_SECONDS),
+    KEY(matrix_share, KEY_SHARE),
+    KEY(memory_share, KEY_SHARE),
+    KEY(product_seconds, KEY_SECONDS),
     KEY(clock, KEY_RATE),
     KEY(cycles, KEY_PRICES),
 #undef KEY
+    {"known", KEY_KNOWN, 0},
 };
-enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 2 }; /* which are the last */
+enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 6 }; /* which are the last */
 
 typedef struct Reader {
   DeviceProfile *profile;
@@ -115,6 +127,29 @@ static rh_status read_seconds(const Reader *reader, const cJSON *item, const Key
     return fail(reader, key->name, "must be a number, 0 or more");
   }
   *field = item->valuedouble;
+  return RH_OK;
+}
+
+static rh_status read_share(const Reader *reader, const cJSON *item, const Key *key) {
+  double *field = (double *)(void *)((char *)reader->profile + key->offset);
+  if (!is_rate(item) || item->valuedouble > 1) {
+    return fail(reader, key->name, "must be a number above 0, at most 1");
+  }
+  *field = item->valuedouble;
+  return RH_OK;
+}
+
+/* Ratios are for tests and for readers of the file; a profile whose figures have no source is
+ * refused. */
+static rh_status check_known(const Reader *reader, const cJSON *list, const Key *key) {
+  const cJSON *item;
+  if (!cJSON_IsArray(list)) return fail(reader, key->name, "must be a list of ratios");
+  cJSON_ArrayForEach(item, list) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(item, "source");
+    if (!is_rate(cJSON_GetObjectItemCaseSensitive(item, "ratio")) || !cJSON_IsString(source)) {
+      return fail(reader, key->name, "must have a ratio above 0 and a source in each item");
+    }
+  }
   return RH_OK;
 }
 
@@ -193,12 +228,24 @@ static rh_status read_value(const Reader *reader, const cJSON *item, const Key *
     case KEY_RATE: return read_rate(reader, item, key);
     case KEY_RATES: return read_rates(reader, item, key);
     case KEY_SECONDS: return read_seconds(reader, item, key);
+    case KEY_SHARE: return read_share(reader, item, key);
     case KEY_PRICES: return read_prices(reader, item, key);
+    case KEY_KNOWN: return check_known(reader, item, key);
   }
   return RH_OK;
 }
 
 /* ---- the object ---- */
+
+/* From here on the rates are those that are reached. Types without a matrix unit multiply at the
+ * rate of the other operations. */
+static void apply_shares(DeviceProfile *profile) {
+  if (profile->memory_share > 0) profile->memory_bandwidth *= profile->memory_share;
+  for (int type = 0; type < NUM_TYPES && profile->matrix_share > 0; type++) {
+    double least = fmin(profile->flops[type], profile->vector_flops[type]);
+    profile->flops[type] = fmax(profile->flops[type] * profile->matrix_share, least);
+  }
+}
 
 static rh_status read_keys(const Reader *reader, const cJSON *root) {
   bool is_given[NUM_KEYS] = {false};
@@ -219,6 +266,7 @@ static rh_status read_keys(const Reader *reader, const cJSON *root) {
   if (reader->profile->has_units && reader->profile->clock <= 0) {
     return fail(reader, "clock", "is missing, which 'cycles' needs");
   }
+  apply_shares(reader->profile);
   return RH_OK;
 }
 

@@ -18,12 +18,16 @@ typedef struct DeviceProfile {
   double transcendentals;         /* per second */
   double host_to_device;          /* bytes per second */
   double device_to_host;
-  double interconnect;   /* bytes per second between devices */
-  double kernel_seconds; /* fixed cost of one instruction */
-  double scale;          /* of modelled times, by what was measured; 0 = 1 */
-  double clock;          /* Hz, of the cycles that XLA:TPU estimates; 0 = it makes no estimates */
-  bool has_units;        /* whether `cycles` is known; then `clock` is, too */
-  UnitPrices cycles;     /* prices of units; see analysis/cost/units.h */
+  double interconnect;               /* bytes per second between devices */
+  double kernel_seconds;             /* fixed cost of one instruction */
+  double matrix_share, memory_share; /* of data sheets' figures, which `flops` and
+                                        `memory_bandwidth` have been multiplied by; 0 = 1 */
+  double product_seconds;            /* fixed cost of a product on top; above 0 for GPUs only, whose
+                                        times XLA:GPU estimates in seconds */
+  double scale;                      /* of modelled times, by what was measured; 0 = 1 */
+  double clock;      /* Hz, of the cycles that XLA:TPU estimates; 0 = it makes no estimates */
+  bool has_units;    /* whether `cycles` is known; then `clock` is, too */
+  UnitPrices cycles; /* prices of units; see analysis/cost/units.h */
 } DeviceProfile;
 
 /* Reads a profile; its strings are allocated in `out`. Unknown or missing keys, wrong types and

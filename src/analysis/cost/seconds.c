@@ -136,6 +136,17 @@ static Cost timed_cost(const Module *module, const CostTable *table, InstId id) 
   return (Cost){.bytes = cost_default_bytes(module, id)};
 }
 
+/* What XLA estimates of an instruction, for work that passes the device's memory. */
+static void set_estimates(const CostTable *table, InstId known, InstWork *work) {
+  if (known == NO_ID) return;
+  if (table->estimated_cycles && table->estimated_cycles[known] >= 0) {
+    work->cycles = (double)table->estimated_cycles[known];
+  }
+  if (table->estimated_seconds && table->estimated_seconds[known] >= 0) {
+    work->estimated_seconds = table->estimated_seconds[known];
+  }
+}
+
 /* `with_units`: the units are needed, too. */
 static InstWork work_of(const Module *module, const CostTable *table, InstId id, bool with_units) {
   bool is_idle = runs_nothing((Opcode)inst_get(module, id)->opcode);
@@ -158,9 +169,7 @@ static InstWork work_of(const Module *module, const CostTable *table, InstId id,
                    .transcendentals = (double)cost.transcendentals};
   set_transfer(module, id, cost.bytes, &work);
   if (work.route == ROUTE_MEMORY) {
-    bool has_cycles =
-        table->estimated_cycles && known != NO_ID && table->estimated_cycles[known] >= 0;
-    if (has_cycles) work.cycles = (double)table->estimated_cycles[known];
+    set_estimates(table, known, &work);
     if (with_units) work.units = units_of_inst(module, table, id);
   }
   return work;
@@ -192,9 +201,20 @@ static ModelledTime roofline_time(const InstWork *work, const DeviceProfile *pro
   ModelledTime time = transfer_time(work, profile);
   time = longer(time, work->flops / peak, BOUND_COMPUTE);
   time = longer(time, work->transcendentals / profile->transcendentals, BOUND_TRANSCENDENTALS);
-  if (profile->kernel_seconds > time.seconds) time.bound = BOUND_LAUNCH;
-  time.seconds += profile->kernel_seconds;
+  double start = profile->kernel_seconds + (work->is_matrix ? profile->product_seconds : 0);
+  if (start > time.seconds) time.bound = BOUND_LAUNCH;
+  time.seconds += start;
   return time;
+}
+
+/* The seconds that XLA estimates, if the profile is of a device whose estimates these are; else a
+ * negative number. */
+static double estimate_of(const InstWork *work, const DeviceProfile *profile) {
+  if (work->cycles > 0 && profile->clock > 0) return work->cycles / profile->clock;
+  if (work->estimated_seconds > 0 && profile->product_seconds > 0) {
+    return work->estimated_seconds + profile->kernel_seconds;
+  }
+  return -1;
 }
 
 ModelledTime work_time(const InstWork *work, const DeviceProfile *profile) {
@@ -202,8 +222,9 @@ ModelledTime work_time(const InstWork *work, const DeviceProfile *profile) {
   if (work->kind == WORK_STALL) return seconds_by(work->stall_seconds, BOUND_LINK);
   bool counts_units = profile->has_units && work->route == ROUTE_MEMORY;
   ModelledTime time = counts_units ? unit_time(work, profile) : roofline_time(work, profile);
-  if (work->cycles > 0 && profile->clock > 0) {
-    time.seconds = work->cycles / profile->clock;
+  double estimate = estimate_of(work, profile);
+  if (estimate >= 0) {
+    time.seconds = estimate;
     time.source = TIME_ESTIMATED;
     if (time.bound == BOUND_NOTHING) time.bound = BOUND_LAUNCH;
   }
