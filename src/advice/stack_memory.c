@@ -133,6 +133,24 @@ static double body_seconds(const Advisor *advisor, InstId loop, Arena *scratch) 
   return seconds;
 }
 
+/* What is carried and stacked already may be stacked in a narrower type than it is carried in,
+ * because the backward loop needs no more of it. */
+static void narrow_carried(const Advisor *advisor, const State *forward, LoopPair *pair) {
+  for (uint32_t element = 0; element < forward->shape->rank; element++) {
+    uint32_t part = forward->shape->element_offsets[element];
+    const Shape *shape = part_shape(advisor->module, forward, part);
+    int64_t narrow = INT64_MAX;
+    for (uint32_t i = 0; i < pair->stacks.len; i++) {
+      const StackMemory *stack = &pair->stacks.data[i];
+      bool has_it = stack->source.carried == element && shape_is_array(shape);
+      int64_t bytes = stack->bytes / pair->trips;
+      if (has_it && bytes < narrow) narrow = bytes;
+    }
+    if (narrow < shape->bytes && is_changed(advisor, forward, part))
+      pair->carried_bytes -= shape->bytes - narrow;
+  }
+}
+
 static void make_pair(const Advisor *advisor, const State *forward, const State *backward,
                       LoopPairs *pairs, Arena *out) {
   const Module *module = advisor->module;
@@ -165,8 +183,10 @@ static void make_pair(const Advisor *advisor, const State *forward, const State 
         .buffer = buffer,
         .reader = is_direct ? buffer : copy,
         .shape = shape_part(&module->shapes, inst_get(module, forward->id)->shape, part),
+        .source = stack_source_of(module, inst_callees(module, forward->id)[0], i),
         .bytes = shape->bytes};
   }
+  narrow_carried(advisor, forward, &pair);
   if (pair.stacked_bytes < advisor->before.counted_bytes / 50) return;
   for (uint32_t i = 0; i < backward->shape->rank; i++) {
     uint32_t part = backward->shape->element_offsets[i];
@@ -293,6 +313,21 @@ static SchedPos last_read_of(const Slices *slices, BufferId buffer) {
   return last;
 }
 
+/* Whether a stack is the one of all that its instruction writes that stands for them: where what
+ * is computed again is fused with what reads it, one array of each instruction is held, the
+ * smallest. XLA:CPU holds all of them. What is carried is read where it is. */
+static bool is_held(const LoopPair *pair, uint32_t index, bool is_fusing) {
+  const StackMemory *stack = &pair->stacks.data[index];
+  if (!is_fusing) return true;
+  if (stack->source.carried != NO_ID || stack->source.maker == NO_ID) return false;
+  for (uint32_t i = 0; i < pair->stacks.len; i++) {
+    const StackMemory *other = &pair->stacks.data[i];
+    bool is_smaller = other->bytes < stack->bytes || (other->bytes == stack->bytes && i < index);
+    if (other->source.maker == stack->source.maker && is_smaller) return false;
+  }
+  return true;
+}
+
 /* What one iteration stacked: computed again at the beginning of the backward body, all of it, and
  * kept until its last reader there, which a slice of it stands for. */
 typedef struct Again {
@@ -305,7 +340,9 @@ static void add_again(const Slices *slices, rh_module *made, int64_t held_bytes,
   CompId body = inst_callees(module, slices->pair->backward)[0];
   Rewrite rewrite = rewrite_begin(module);
   VEC(Again) list = {0};
+  bool is_fusing = strcmp(module->backend.target->name, "cpu") != 0;
   for (uint32_t i = 0; i < slices->pair->stacks.len; i++) {
+    if (!is_held(slices->pair, i, is_fusing)) continue;
     const StackMemory *stack = &slices->pair->stacks.data[i];
     SchedPos last = last_read_of(slices, stack->reader);
     if (last == NO_ID) continue;

@@ -7,10 +7,12 @@
 #define REMAT_HLO_ADVICE_STACK_MEMORY_H
 
 #include "advice/scan_study.h"
+#include "advice/stack_source.h"
 
 /* The memory of one stack. A copy of a stack has memory of its own. */
 typedef struct StackMemory {
   BufferId buffer;
+  StackSource source; /* what is written there in an iteration */
   BufferId reader; /* what the backward loop has: the same, or a copy of it */
   ShapeId shape;
   int64_t bytes;
@@ -21,7 +23,8 @@ typedef struct LoopPair {
   InstId forward, backward;
   int64_t trips;
   int64_t stacked_bytes;  /* of all stacks */
-  int64_t carried_bytes;  /* of what one iteration hands on to the next, without stacks */
+  int64_t carried_bytes;  /* of what one iteration hands on to the next, without stacks; where a
+                             stack has it in a narrower type now, in that type */
   int64_t summed_bytes;   /* the same of the backward loop, such as gradients that are added up */
   int64_t sliced_bytes;   /* of the arrays besides that it reads a slice of in each iteration */
   double forward_seconds; /* modelled, of all iterations of the forward loop */
