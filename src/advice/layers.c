@@ -84,8 +84,7 @@ ForwardPart forward_part_of(const Module *module, Sequence sequence, Arena *scra
   forward.end = end_by_names(module, sequence);
   bool has_names = forward.end != NO_ID;
   if (!has_names) forward.end = end_by_flow(module, sequence, scratch);
-  forward.turn =
-      has_names ? end_of_turn(module, sequence, forward.end, scratch) : forward.end;
+  forward.turn = has_names ? end_of_turn(module, sequence, forward.end, scratch) : forward.end;
   return forward;
 }
 
@@ -268,7 +267,8 @@ static uint32_t most_calls(const Module *module, const FrameCounts *counts, cons
 }
 
 /* The number that most roles have is how often the function is called, at most `most_calls`; the
- * first role that has it marks where each call begins. A role that a call has several times is none.
+ * first role that has it marks where each call begins. A role that a call has several times is
+ * none.
  */
 static Role begin_of(const Roles *roles, uint32_t most_calls) {
   Role best = {0};
@@ -311,8 +311,7 @@ static int64_t bytes_across(const Finder *finder, const Layers *layers, uint32_t
       uint32_t instance = layers->instance_of[user];
       is_across = instance == number || instance == number + 1;
     }
-    if (is_across && shape_is_array(inst_shape(module, id)))
-      bytes += inst_shape(module, id)->bytes;
+    if (is_across && shape_is_array(inst_shape(module, id))) bytes += inst_shape(module, id)->bytes;
   }
   return bytes;
 }
@@ -378,8 +377,8 @@ static uint32_t call_of_readers(const Finder *finder, const Layers *layers, Inst
   for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
     SchedPos user = finder->positions[inst_users(module, id)[i]];
     if (user == NO_ID || user > finder->forward->end) continue;
-    uint32_t instance = layers->is_end[user] ? layers->num_instances - 1
-                                             : layers->instance_of[user];
+    uint32_t instance =
+        layers->is_end[user] ? layers->num_instances - 1 : layers->instance_of[user];
     if (instance == NO_ID || (found != NO_ID && found != instance)) return NO_ID;
     found = instance;
   }
@@ -391,9 +390,8 @@ static bool reads_call(const Finder *finder, const Layers *layers, InstId id, ui
   const Module *module = finder->forward->module;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     SchedPos operand = finder->positions[inst_operand(module, id, i)];
-    uint32_t instance = operand == NO_ID || operand > finder->forward->end
-                            ? NO_ID
-                            : layers->instance_of[operand];
+    uint32_t instance =
+        operand == NO_ID || operand > finder->forward->end ? NO_ID : layers->instance_of[operand];
     if (instance != NO_ID && (number == NO_ID || instance == number)) return true;
   }
   return false;
@@ -444,8 +442,8 @@ static bool is_inner_work(const Module *module, InstId id) {
          opcode != OPCODE_TRANSPOSE && frame_of(module, id) > 0;
 }
 
-/* Whether a fusion that ends in a call begins before it. A checkpoint around the call keeps what the
- * call is given, and nothing in the module stands for that but the result. */
+/* Whether a fusion that ends in a call begins before it. A checkpoint around the call keeps what
+ * the call is given, and nothing in the module stands for that but the result. */
 static bool begins_before(const Finder *finder, const Call *call, int32_t caller, InstId id) {
   const Module *module = finder->forward->module;
   if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
@@ -616,8 +614,8 @@ static void add_scope(Finder *finder, uint32_t below, Str pattern) {
     Str path = numbered_path(forward->module, named, below, finder->scratch);
     if (!finder->is_derived[id]) continue;
     if (is_in_path(forward->module, named, first, finder->scratch)) path = first;
-    bool is_meant = path.len && (path.data == first.data ||
-                                 str_equal(starred(path, finder->scratch), pattern));
+    bool is_meant =
+        path.len && (path.data == first.data || str_equal(starred(path, finder->scratch), pattern));
     if (!is_meant) continue;
     uint32_t number = 0;
     while (number < paths.len && !str_equal(paths.data[number], path))

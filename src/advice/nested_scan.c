@@ -146,8 +146,7 @@ static void propose_pair(ScanStudy *study, const LoopPair *pair) {
   rh_remedy remedy = remedy_of(advisor, &scan, length);
   remedy.confidence = "medium";
   int64_t held_bytes = pair->summed_bytes + pair->sliced_bytes / pair->trips * length;
-  rh_module *made =
-      loop_pair_simulate(advisor, pair, pair->trips / length + length, held_bytes);
+  rh_module *made = loop_pair_simulate(advisor, pair, pair->trips / length + length, held_bytes);
   if (advisor_add_timed(advisor, &remedy, made, 2 * pair->forward_seconds))
     advisor_drop_earlier(advisor, advisor->remedies.len - 1);
 }

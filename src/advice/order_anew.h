@@ -10,8 +10,8 @@
 #include "advice/layers.h"
 #include "schedule/scheduler.h"
 
-/* The scheduler whose order of the module takes as many temporaries as its own one; NULL if there is
- * none, or if the text fixes the order, as that of XLA:TPU does. */
+/* The scheduler whose order of the module takes as many temporaries as its own one; NULL if there
+ * is none, or if the text fixes the order, as that of XLA:TPU does. */
 const Scheduler *order_scheduler_of(const rh_module *input, int64_t temp_bytes, Arena *scratch);
 
 /* Gives the computation of the cloning a new order; `instance_of` says by position in the old one

@@ -167,10 +167,9 @@ static void make_pair(const Advisor *advisor, const State *forward, const State 
     if (!shape_is_array(shape) || !is_changed(advisor, forward, part)) continue;
     bool may_be = has_slices(shape, trips) && !is_of_argument(advisor, buffer);
     bool is_direct = may_be && reads_buffer(advisor, backward, buffer);
-    BufferId copy =
-        may_be ? mark_copies(advisor, forward->id, backward, buffer, shape->num_elements,
-                             pair.is_stack)
-               : NO_ID;
+    BufferId copy = may_be ? mark_copies(advisor, forward->id, backward, buffer,
+                                         shape->num_elements, pair.is_stack)
+                           : NO_ID;
     if (!is_direct && copy == NO_ID) {
       bool is_other_stack = shape->rank > 0 && shape->dims[0] == trips;
       if (!is_other_stack && !shape_is_effective_scalar(shape)) pair.carried_bytes += shape->bytes;

@@ -13,7 +13,7 @@
 typedef struct StackMemory {
   BufferId buffer;
   StackSource source; /* what is written there in an iteration */
-  BufferId reader; /* what the backward loop has: the same, or a copy of it */
+  BufferId reader;    /* what the backward loop has: the same, or a copy of it */
   ShapeId shape;
   int64_t bytes;
 } StackMemory;

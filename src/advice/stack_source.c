@@ -1,6 +1,6 @@
 #include "advice/stack_source.h"
 
-enum { MAX_CALLS = 3 };   /* of computations in each other: an asynchronous one, a fusion */
+enum { MAX_CALLS = 3 };  /* of computations in each other: an asynchronous one, a fusion */
 enum { MAX_DEPTH = 64 }; /* of a chain of operations that only change the form of a value */
 
 /* Whether an operation has its first operand's elements, in another type, layout or shape. */
@@ -33,7 +33,8 @@ static InstId maker_of(const Module *module, InstId id, uint32_t *element) {
 /* The instruction inside of a fusion that makes an element of its result. */
 static InstId inner_root(const Module *module, InstId fusion, uint32_t element) {
   InstId root = comp_get(module, inst_callees(module, fusion)[0])->root;
-  if (inst_get(module, root)->opcode == OPCODE_TUPLE && element < inst_get(module, root)->num_operands)
+  if (inst_get(module, root)->opcode == OPCODE_TUPLE &&
+      element < inst_get(module, root)->num_operands)
     root = inst_operand(module, root, element);
   return root;
 }
@@ -52,7 +53,8 @@ static InstId written_async(const Module *module, InstId start, uint32_t element
 /* The slice that a dynamic-update-slice writes, without what only changes its form, and within a
  * fusion the operand of the fusion that it is; NO_ID if it is computed there. */
 static InstId written_slice(const Module *module, InstId maker, uint32_t element) {
-  if (inst_get(module, maker)->opcode == OPCODE_ASYNC_START) return written_async(module, maker, element);
+  if (inst_get(module, maker)->opcode == OPCODE_ASYNC_START)
+    return written_async(module, maker, element);
   bool is_fused = inst_get(module, maker)->opcode == OPCODE_FUSION;
   InstId at = is_fused ? inner_root(module, maker, element) : maker;
   for (int depth = 0; depth < MAX_DEPTH && is_form(module, at); depth++)
@@ -115,7 +117,8 @@ static InstId start_of(const Module *module, InstId id) {
 
 StackSource stack_source_of(const Module *module, CompId body, uint32_t element) {
   StackSource source = {NO_ID, NO_ID};
-  InstId root = comp_get(module, body)->root, state = id_list(module, comp_get(module, body)->params)[0];
+  InstId root = comp_get(module, body)->root,
+         state = id_list(module, comp_get(module, body)->params)[0];
   if (inst_get(module, root)->opcode != OPCODE_TUPLE) return source;
   uint32_t part;
   InstId stack = inst_operand(module, root, element);
@@ -127,7 +130,8 @@ StackSource stack_source_of(const Module *module, CompId body, uint32_t element)
   uint32_t state_element;
   if (slice != NO_ID && maker_of(module, slice, &state_element) == state)
     source.carried = state_element;
-  int64_t least_bytes = shape_is_array(shape) && shape->dims[0] > 0 ? shape->bytes / shape->dims[0] / 4 : 0;
+  int64_t least_bytes =
+      shape_is_array(shape) && shape->dims[0] > 0 ? shape->bytes / shape->dims[0] / 4 : 0;
   for (int depth = 0; depth < MAX_DEPTH && maker != NO_ID && !is_heavy(module, maker, 0); depth++) {
     InstId next = only_source(module, maker, state, least_bytes);
     if (next == maker) break;

@@ -5,8 +5,8 @@
 #include "ir/module.h"
 
 typedef struct StackSource {
-  InstId maker; /* what the slice is computed from by operations that XLA fuses: a product or a
-                   reduction, or a fusion of several arrays; NO_ID = from the state alone */
+  InstId maker;     /* what the slice is computed from by operations that XLA fuses: a product or a
+                       reduction, or a fusion of several arrays; NO_ID = from the state alone */
   uint32_t carried; /* the slice is this element of the state as it was, perhaps in another type;
                        NO_ID = it is computed */
 } StackSource;

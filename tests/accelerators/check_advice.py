@@ -5,8 +5,9 @@ and on TPUs and GPUs that are not there. Run by scripts/check-advice.
 Each program of advice_programs.py and advice_networks.py, and some of programs.py, is compiled, its dump is given to
 the tool, each change that the tool proposes is applied to the program's source by a patcher that knows nothing of it
 (advice_patcher.py), and the program is compiled again. Temporaries, and for donations the sum of all, must be within
-5 % of the prediction for checkpoints and donations, and 15 % for pieces and nested scans. Then the tool is asked for
-some bytes in between: what it calls enough has to be enough. Programs with nothing to gain must get no advice.
+5 % of the prediction for checkpoints and donations, and 15 % for pieces and nested scans. Of a
+TPU the tool is given the text before values are put into VMEM, so that XLA may take less by as much as VMEM holds. Then
+the tool is asked for some bytes in between: what it calls enough has to be enough. Programs with nothing to gain must get no advice.
 
 usage: check_advice.py --tool=FILE --folder=FOLDER [--targets=cpu,v5e,h100] [--only=EXPRESSION] [--seed=N] [--all]
            [--keep] [--seconds=N]
@@ -38,7 +39,7 @@ TOLERANCE = {"checkpoint-scan": 0.05, "checkpoint-scope": 0.05, "donate": 0.05, 
 USUAL = ("gpt_unrolled", "llama_scanned", "gru", "lstm", "unet", "mixture_of_experts", "rollout", "vit",
          "resnet")  # of programs.py
 DUMPS = {"cpu": "*.jit_{}.*cpu_after_optimizations.txt", "cuda": "*.jit_{}.*gpu_after_optimizations.txt",
-         "tpu": "*.jit_{}.*after_optimizations_after_buffer_assignment.txt"}
+         "tpu": "*.jit_{}.*after_optimizations_before_buffer_assignment.txt"}
 MOST_SECONDS = 600
 # XLA:CPU computes bf16 in f32 and keeps what it need not round, so that what checkpoints hand on has another type.
 NARROW = ("gpt_unrolled", "vit", "resnet", "mixture_of_experts")
@@ -136,8 +137,10 @@ class Judge:
         is_sum = remedy["kind"] == "donate"
         said, true = (remedy["counted_bytes"], made.total) if is_sum else (remedy["temp_bytes"], made.temp)
         error = (said - true) / max(true, 1)
-        # The patcher cuts a whole function into pieces, of which the advice may mean a part: it may come out lower.
-        is_right = -error <= TOLERANCE[remedy["kind"]] if remedy["kind"] == "chunk" else abs(error) <= TOLERANCE[remedy["kind"]]
+        # The patcher cuts a whole function into pieces, of which the advice may mean a part: it may come out lower. So
+        # may a program on a TPU, which puts into its VMEM what fits.
+        may_be_lower = float("inf") if remedy["kind"] == "chunk" else self.target.vmem_bytes / max(true, 1)
+        is_right = -TOLERANCE[remedy["kind"]] <= error <= TOLERANCE[remedy["kind"]] + may_be_lower
         self.num_applied += 1
         self.num_held += is_right
         self.errors.append(abs(error))
@@ -169,7 +172,7 @@ class Judge:
         if not plain:
             return
         advice = self.advise(plain)
-        if abs(advice["temp_bytes"] - plain.temp) > max(plain.temp // 100, 1 << 16):
+        if abs(advice["temp_bytes"] - plain.temp) > max(plain.temp // 100, 1 << 16) + self.target.vmem_bytes:
             self.say(name, "as it is", f"{advice['temp_bytes'] / 2**20:9,.1f} MiB said, {plain.temp / 2**20:9,.1f} found", "")
         remedies = [one for one in advice["remedies"] if one["confidence"] != "low"]
         if is_nothing:
