@@ -219,40 +219,55 @@ static rh_module *simulate(const Advisor *advisor, const Matching *matching,
   return copy;
 }
 
-/* Whether a fusion computes each element of its result from the same elements of its operands. */
-static bool is_elementwise_fusion(const Module *module, InstId id) {
-  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
-  CompId comp = inst_callees(module, id)[0];
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    InstId inner = comp_inst(module, comp, i);
-    Opcode opcode = (Opcode)inst_get(module, inner)->opcode;
-    bool is_plain = opcode_has(opcode, OPF_ELEMENTWISE) || opcode_has(opcode, OPF_FREE) ||
-                    opcode == OPCODE_BROADCAST || opcode == OPCODE_BITCAST ||
-                    opcode == OPCODE_CONSTANT || opcode == OPCODE_PARAMETER ||
-                    opcode == OPCODE_COPY || opcode == OPCODE_RESHAPE ||
-                    opcode == OPCODE_TRANSPOSE || opcode == OPCODE_IOTA;
-    if (!is_plain) return false;
+/* Whether an operation computes each element of its result from the same elements of its operands.
+ */
+static bool is_elementwise(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return opcode_has(opcode, OPF_ELEMENTWISE) || opcode == OPCODE_COPY ||
+         opcode == OPCODE_BROADCAST || opcode == OPCODE_RESHAPE || opcode == OPCODE_TRANSPOSE ||
+         opcode == OPCODE_TUPLE || inst_is_pass_through(module, id);
+}
+
+enum { MAX_VISITED = 64 };
+
+typedef struct Queue {
+  InstId ids[MAX_VISITED];
+  uint32_t len;
+} Queue;
+
+static void visit(Queue *queue, InstId id) {
+  for (uint32_t i = 0; i < queue->len; i++) {
+    if (queue->ids[i] == id) return;
   }
-  return true;
+  if (queue->len < MAX_VISITED) queue->ids[queue->len++] = id;
+}
+
+/* Visits the operands of a fusion that its result is computed from element by element: beside a
+ * product that is added, say, as XLA:TPU fuses gradients of weights with their update. */
+static void visit_fusion(const Module *module, InstId fusion, Queue *queue) {
+  Queue inner = {.len = 0};
+  visit(&inner, comp_get(module, inst_callees(module, fusion)[0])->root);
+  for (uint32_t at = 0; at < inner.len; at++) {
+    InstId id = inner.ids[at];
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_PARAMETER)
+      visit(queue, inst_operand(module, fusion, (uint32_t)inst->index));
+    for (uint32_t i = 0; is_elementwise(module, id) && i < inst->num_operands; i++)
+      visit(&inner, inst_operand(module, id, i));
+  }
 }
 
 /* Whether an instruction computes from a parameter element by element, itself or by a few others:
  * then the result is a new version of the parameter, as an update makes it. */
 static bool is_update_of(const Module *module, InstId id, InstId param) {
-  enum { MAX_VISITED = 32 };
-  InstId queue[MAX_VISITED] = {id};
-  uint32_t len = 1;
-  for (uint32_t at = 0; at < len; at++) {
-    const Instruction *inst = inst_get(module, queue[at]);
-    bool is_elementwise = opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE) ||
-                          is_elementwise_fusion(module, queue[at]) || inst->opcode == OPCODE_COPY ||
-                          inst->opcode == OPCODE_BROADCAST ||
-                          inst_is_pass_through(module, queue[at]);
-    for (uint32_t i = 0; is_elementwise && i < inst->num_operands; i++) {
-      InstId operand = inst_operand(module, queue[at], i);
-      if (operand == param) return true;
-      if (len < MAX_VISITED) queue[len++] = operand;
-    }
+  Queue queue = {.len = 0};
+  visit(&queue, id);
+  for (uint32_t at = 0; at < queue.len; at++) {
+    const Instruction *inst = inst_get(module, queue.ids[at]);
+    if (queue.ids[at] == param) return true;
+    if (inst->opcode == OPCODE_FUSION) visit_fusion(module, queue.ids[at], &queue);
+    for (uint32_t i = 0; is_elementwise(module, queue.ids[at]) && i < inst->num_operands; i++)
+      visit(&queue, inst_operand(module, queue.ids[at], i));
   }
   return false;
 }

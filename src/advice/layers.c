@@ -254,14 +254,28 @@ static FrameCounts count_frames(const Finder *finder) {
   return counts;
 }
 
+/* Whether a function is on a stack several times, as tracing a derivative leaves it there. */
+static bool is_repeated(const Module *module, int32_t number, const Call *call) {
+  SourceFrame frame;
+  uint32_t count = 0;
+  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
+    if (!source_frame_get(module, number, &frame)) break;
+    count += str_equal(frame.function, call->function) && str_equal(frame.file, call->file);
+  }
+  return count > 1;
+}
+
 /* The least number of times that a line of the function, or of what it calls, occurs where it is
- * called from `caller`: it is not called more often. */
+ * called from `caller`: it is not called more often. Lines of derivatives occur where XLA has fused
+ * them with the forward part, and do not count. */
 static uint32_t most_calls(const Module *module, const FrameCounts *counts, const Call *call,
                            int32_t caller) {
   uint32_t least = UINT32_MAX;
   for (uint32_t number = 1; number <= module->source->stack_frames.len; number++) {
     if (counts->of[number] == 0 || counts->of[number] >= least) continue;
-    if (caller_on_stack(module, (int32_t)number, call) == caller) least = counts->of[number];
+    if (caller_on_stack(module, (int32_t)number, call) == caller &&
+        !is_repeated(module, (int32_t)number, call))
+      least = counts->of[number];
   }
   return least;
 }
@@ -710,6 +724,31 @@ static void drop_callers(Finder *finder) {
   finder->found->list.len = len;
 }
 
+static uint32_t count_inside(const ForwardPart *forward, const Layers *layers) {
+  uint32_t count = 0;
+  for (SchedPos pos = 0; pos <= forward->end; pos++)
+    count += layers->instance_of[pos] != NO_ID;
+  return count;
+}
+
+/* Drops what is called once and does nearly all of the forward part, such as the program's main
+ * function: a checkpoint around everything computes everything again at once, and saves nothing. */
+static void drop_whole(Finder *finder) {
+  const ForwardPart *forward = finder->forward;
+  Layers *list = finder->found->list.data;
+  uint32_t num_work = 0, len = 0;
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    InstId id = forward->sequence.ids[pos];
+    num_work += is_work(forward->module, id) && finder->is_derived[id];
+  }
+  for (uint32_t i = 0; i < finder->found->list.len; i++) {
+    bool is_whole =
+        list[i].num_instances == 1 && 20 * count_inside(forward, &list[i]) >= 19 * num_work;
+    if (!is_whole) list[len++] = list[i];
+  }
+  finder->found->list.len = len;
+}
+
 /* The number of instructions inside; what is there once counts less, because a checkpoint around
  * all of it computes all of it again at once. */
 static uint32_t size_of(const Layers *layers, const ForwardPart *forward) {
@@ -727,13 +766,6 @@ static int by_size(const void *pa, const void *pb) {
   if (a->place.line != b->place.line) return a->place.line < b->place.line ? -1 : 1;
   int order = str_compare(a->function, b->function);
   return order ? order : str_compare(a->scope, b->scope);
-}
-
-static uint32_t count_inside(const ForwardPart *forward, const Layers *layers) {
-  uint32_t count = 0;
-  for (SchedPos pos = 0; pos <= forward->end; pos++)
-    count += layers->instance_of[pos] != NO_ID;
-  return count;
 }
 
 /* Names of scopes are surer than positions: a function that does nearly all that is in the scopes
@@ -778,6 +810,7 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   drop_callers(&finder);
   add_scopes(&finder);
   take_scopes(&finder);
+  drop_whole(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].size = size_of(&found.list.data[i], forward);
   if (found.list.len) qsort(found.list.data, found.list.len, sizeof *found.list.data, by_size);

@@ -27,7 +27,13 @@ def main():
         sizes.scale = SCALES[target.platform]
         program = known[order["program"]](sizes)
         program.donated = advice_patcher.donated(program, order["remedies"])
-        compiled = compile_lowered(lower(program, order["program"], target), target, folder)
+        try:
+            lowered = lower(program, order["program"], target)
+        except (TypeError, ValueError) as error:
+            if not any(remedy["kind"].startswith("chunk") for remedy in order["remedies"]):
+                raise
+            raise advice_patcher.CannotApply(f"what the function computes is not of rows: {error}") from error
+        compiled = compile_lowered(lowered, target, folder)
         found = compiled.memory_analysis()
         outcome = {name: getattr(found, name) for name in
                    ("argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes")}

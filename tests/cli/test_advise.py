@@ -39,6 +39,27 @@ ENTRY e {
 }
 """
 
+# An update that is fused with the gradient's product, as XLA:TPU does, of two arrays at once.
+FUSED_UPDATE = """HloModule jit_step, is_scheduled=true
+
+update {
+  w = f32[256,256]{1,0} parameter(0)
+  m = f32[256,256]{1,0} parameter(1)
+  x = f32[8,256]{1,0} parameter(2)
+  g = f32[256,256]{1,0} dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  n = f32[256,256]{1,0} add(m, g)
+  v = f32[256,256]{1,0} subtract(w, n)
+  ROOT r = (f32[256,256]{1,0}, f32[256,256]{1,0}) tuple(v, n)
+}
+
+ENTRY e {
+  w = f32[256,256]{1,0} parameter(0), metadata={op_name="weights"}
+  m = f32[256,256]{1,0} parameter(1), metadata={op_name="moments"}
+  x = f32[8,256]{1,0} parameter(2), metadata={op_name="batch"}
+  ROOT f = (f32[256,256]{1,0}, f32[256,256]{1,0}) fusion(w, m, x), kind=kOutput, calls=update
+}
+"""
+
 # Rows of 4096 columns, which a softmax sums up row by row, and a loss that is a number for each row.
 LOGITS = """HloModule jit_loss, is_scheduled=true
 
@@ -120,6 +141,60 @@ ENTRY e {
 """
 
 
+
+
+def unrolled(names, nameless=False, constant_in=None, files=()):
+    """A training step of some residual layers, x + narrow(tanh(wide(x))), in the order of XLA:CPU, each layer under a scope
+    of this name. With `nameless`, what comes between the products has no metadata, as a fusion that XLA has cut has none;
+    with `constant_in`, a broadcast that all layers read, made in that layer's scope, where XLA has merged them."""
+    rows, narrow, wide = 512, 64, 256
+    lines = [f"  x0 = f32[{rows},{narrow}]{{1,0}} parameter(0), metadata={{op_name=\"x\"}}"]
+    count, weights, big, small = len(names), [], f"f32[{rows},{wide}]{{1,0}}", f"f32[{rows},{narrow}]{{1,0}}"
+
+    def emit(name, shape, text, op, layer=None, part="jvp"):
+        wrapped = f"jvp({names[layer]})" if layer is not None else "jvp()"
+        path = f"jit(f)/{wrapped if part == 'jvp' else f'transpose({wrapped})'}/{op}"
+        meta = "" if op is None else f", metadata={{op_name=\"{path}\"}}"
+        lines.append(f"  {name} = {shape} {text}{meta}")
+    for i in range(count):
+        lines.append(f"  wu{i} = f32[{narrow},{wide}]{{1,0}} parameter({2 * i + 1}), metadata={{op_name=\"w[{i}].u\"}}")
+        lines.append(f"  wv{i} = f32[{wide},{narrow}]{{1,0}} parameter({2 * i + 2}), metadata={{op_name=\"w[{i}].v\"}}")
+        weights += [f"f32[{narrow},{wide}]{{1,0}}", f"f32[{wide},{narrow}]{{1,0}}"]
+    if constant_in is not None:
+        emit("one", "f32[]", "constant(1)", "constant")
+        emit("ones", big, "broadcast(one), dimensions={}", "mul", constant_in)
+    dot = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    for i in range(count):
+        emit(f"z{i}", big, f"dot(x{i}, wu{i}), {dot}", "dot_general", i)
+        emit(f"t{i}", big, f"tanh(z{i})", None if nameless else "tanh", i)
+        emit(f"h{i}", big, f"multiply(t{i}, {'ones' if constant_in is not None else f't{i}'})",
+             None if nameless else "mul", i)
+        emit(f"y{i}", small, f"dot(h{i}, wv{i}), {dot}", "dot_general", i)
+        emit(f"x{i + 1}", small, f"add(x{i}, y{i})", "add", i)
+    emit("g%d" % count, small, f"add(x{count}, x{count})", "mul", None, "transpose")
+    for i in reversed(range(count)):
+        g = f"g{i + 1}"
+        emit(f"dh{i}", big, f"dot({g}, wv{i}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}", "dot_general", i, "t")
+        emit(f"dv{i}", weights[2 * i + 1], f"dot(h{i}, {g}), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}",
+             "dot_general", i, "t")
+        emit(f"dt{i}", big, f"multiply(dh{i}, t{i})", "mul", i, "t")
+        emit(f"dz{i}", big, f"multiply(dt{i}, z{i})", "mul", i, "t")
+        emit(f"du{i}", weights[2 * i], f"dot(x{i}, dz{i}), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}",
+             "dot_general", i, "t")
+        emit(f"dx{i}", small, f"dot(dz{i}, wu{i}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}", "dot_general", i,
+             "t")
+        emit(f"g{i}", small, f"add({g}, dx{i})", "add_any", i, "t")
+    results = ", ".join(f"du{i}, dv{i}" for i in range(count))
+    lines.append(f"  ROOT r = ({', '.join(weights)}) tuple({results})")
+    table = "".join(f'{i} "{file}"\n' for i, file in enumerate(files, 1))
+    table = f"FileNames\n{table}\nFunctionNames\n\nFileLocations\n\nStackFrames\n\n" if files else ""
+    return "HloModule jit_f, is_scheduled=true\n\n" + table + "ENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+# Bytes of an array of the wide and of the narrow width in unrolled().
+WIDE_BYTES, NARROW_BYTES = 512 * 256 * 4, 512 * 64 * 4
+
+
 class Advise(ToolTest):
     """What is said about samples and small modules."""
 
@@ -191,6 +266,12 @@ class Advise(ToolTest):
         (self.dir / "donated.hlo").write_text(donated)
         self.assertEqual(self.advise("donated.hlo")["remedies"], [])
 
+    def test_donate_to_a_fused_update(self):
+        """A new version is one beside a product in the same fusion, too."""
+        (self.dir / "fused.hlo").write_text(FUSED_UPDATE)
+        self.assertEqual([(r["kind"], r["argument"], r["confidence"]) for r in self.advise("fused.hlo")["remedies"]],
+                         [("donate", "weights", "high"), ("donate", "moments", "high")])
+
     def test_logits_in_pieces(self):
         (self.dir / "logits.hlo").write_text(LOGITS)
         advice = self.advise("logits.hlo", "--mem-limit=30%")
@@ -207,6 +288,53 @@ class Advise(ToolTest):
                  if r["kind"] == kind]
         self.assertEqual(len(found), 1, kind)
         return found[0]
+
+    def layers(self, *arguments, **named):
+        """The remedy about all layers of unrolled(), without a policy."""
+        self.write("unrolled.hlo", unrolled(*arguments, **named))
+        found = [r for r in self.advise("unrolled.hlo")["remedies"]
+                 if r["kind"] == "checkpoint-scope" and not r["policy"]]
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def test_layers(self):
+        """Under checkpoints the inputs of layers wait, and one layer is computed again at a time, behind the gradient that
+        enters it, as XLA:CPU orders it: z, t and h of a layer with the gradient of h, and the other layers' inputs."""
+        remedy = self.layers(["h_0", "h_1", "h_2", "h_3"])
+        self.assertEqual((remedy["num_instances"], remedy["scope"]), (4, "h_*"))
+        inputs = 3 + 1  # x1 to x3, and the gradient
+        self.assertLess(abs(remedy["temp_bytes"] - (4 * WIDE_BYTES + inputs * NARROW_BYTES)), 2 * NARROW_BYTES)
+
+    def test_layers_without_names(self):
+        """What XLA gives no metadata goes with what it is computed from."""
+        names = ["h_0", "h_1", "h_2", "h_3"]
+        self.assertEqual(self.layers(names, nameless=True)["temp_bytes"], self.layers(names)["temp_bytes"])
+
+    def test_constant_in_a_layer(self):
+        """What all layers share is of none, though it has the name of one: its layer would be computed again at once
+        with the first one that reads it."""
+        names = ["h_0", "h_1", "h_2", "h_3"]
+        plain = self.layers(names)["temp_bytes"]
+        self.assertLessEqual(self.layers(names, constant_in=0)["temp_bytes"], plain + WIDE_BYTES)
+
+    def test_first_layer_without_number(self):
+        """Haiku numbers modules from the second one on."""
+        remedy = self.layers(["block", "block_1", "block_2", "block_3"])
+        self.assertEqual((remedy["num_instances"], remedy["scope"]), (4, "block_*"))
+        self.assertEqual(remedy["temp_bytes"], self.layers(["h_0", "h_1", "h_2", "h_3"])["temp_bytes"])
+
+    def test_libraries(self):
+        """Where a scope is that of a class of Flax, its own checkpoint is named; a scope alone has a name without star."""
+        names = ["Block_0", "Block_1", "Block_2"]
+        self.assertEqual(self.layers(names, files=["/lib/flax/linen/module.py"])["code"], "nn.remat(Block)")
+        self.assertEqual(self.layers(names)["code"], "jax.checkpoint(Block)")
+
+    def test_policy_holds_products(self):
+        """Under a policy that saves products both what a layer is given and its products wait."""
+        self.write("unrolled.hlo", unrolled(["h_0", "h_1", "h_2", "h_3"]))
+        found = {r["policy"]: r["temp_bytes"] for r in self.advise("unrolled.hlo")["remedies"]
+                 if r["kind"] == "checkpoint-scope"}
+        self.assertGreaterEqual(found["dots_saveable"], found[None] + 2 * WIDE_BYTES)
 
     def test_padding(self):
         """A dimension of one element is padded to 128."""
