@@ -192,7 +192,7 @@ void advisor_drop(Advisor *advisor, uint32_t index) {
     advisor->remedies.data[i] = advisor->remedies.data[i + 1];
 }
 
-void advisor_drop_earlier(Advisor *advisor, uint32_t index) {
+void advisor_keep_lower(Advisor *advisor, uint32_t index, bool is_doubtful) {
   const rh_remedy *better = &advisor->remedies.data[index].shown;
   for (uint32_t i = 0; i < index; i++) {
     const rh_remedy *remedy = &advisor->remedies.data[i].shown;
@@ -200,7 +200,12 @@ void advisor_drop_earlier(Advisor *advisor, uint32_t index) {
                    remedy->source_line == better->source_line &&
                    remedy->num_instances == better->num_instances;
     if (!is_same) continue;
-    advisor_drop(advisor, i);
+    bool is_lower = better->counted_bytes < remedy->counted_bytes;
+    advisor_drop(advisor, !is_doubtful || is_lower ? i : index);
     return;
   }
+}
+
+void advisor_drop_earlier(Advisor *advisor, uint32_t index) {
+  advisor_keep_lower(advisor, index, false);
 }

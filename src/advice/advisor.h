@@ -92,6 +92,9 @@ void advisor_drop(Advisor *advisor, uint32_t index);
  * as the remedy there, which is more exact. */
 void advisor_drop_earlier(Advisor *advisor, uint32_t index);
 
+/* The same; with `is_doubtful`, of the two the one that takes less stays. */
+void advisor_keep_lower(Advisor *advisor, uint32_t index, bool is_doubtful);
+
 /* The sum of what lives at the peak and that `is_meant` finds. */
 typedef bool (*LiveTest)(const void *context, const LiveBuffer *buffer);
 int64_t advisor_live_bytes(const Advisor *advisor, LiveTest is_meant, const void *context);

@@ -66,15 +66,18 @@ static void propose_pair(Advisor *advisor, const LoopPair *pair) {
 
 /* ---- both ---- */
 
-/* Goes by memory where rewriting left more in the stacks than a checkpoint would. */
+/* Goes by memory where rewriting left more in the stacks than a checkpoint would, and where the
+ * backend fuses what is computed again with what reads it, which the rewrite does not. */
 static void propose_rest(ScanStudy *study, const LoopPairs *pairs) {
   Advisor *advisor = study->advisor;
+  bool is_fusing = strcmp(advisor->module->backend.target->name, "cpu") != 0;
   for (uint32_t i = 0; i < pairs->list.len; i++) {
     const LoopPair *pair = &pairs->list.data[i];
-    if (loop_pair_is_done(pair, scan_stored_bytes(study, pair->forward))) continue;
+    bool is_done = loop_pair_is_done(pair, scan_stored_bytes(study, pair->forward));
+    if (is_done && !is_fusing) continue;
     uint32_t num_before = advisor->remedies.len;
     propose_pair(advisor, pair);
-    if (advisor->remedies.len > num_before) advisor_drop_earlier(advisor, num_before);
+    if (advisor->remedies.len > num_before) advisor_keep_lower(advisor, num_before, is_done);
   }
 }
 

@@ -312,17 +312,17 @@ static SchedPos last_read_of(const Slices *slices, BufferId buffer) {
   return last;
 }
 
-/* Whether a stack is the one of all that its instruction writes that stands for them: where what
- * is computed again is fused with what reads it, one array of each instruction is held, the
- * smallest. XLA:CPU holds all of them. What is carried is read where it is. */
-static bool is_held(const LoopPair *pair, uint32_t index, bool is_fusing) {
+/* Whether a stack is the one of all that come from its instruction that stands for them, the
+ * largest: XLA:TPU and XLA:GPU fuse the rest with what reads it, XLA:CPU holds all of them. What is
+ * carried is read where it is. */
+static bool is_held(const LoopPair *pair, uint32_t index, const Target *target) {
   const StackMemory *stack = &pair->stacks.data[index];
-  if (!is_fusing) return true;
+  if (strcmp(target->name, "cpu") == 0) return true;
   if (stack->source.carried != NO_ID || stack->source.maker == NO_ID) return false;
   for (uint32_t i = 0; i < pair->stacks.len; i++) {
     const StackMemory *other = &pair->stacks.data[i];
-    bool is_smaller = other->bytes < stack->bytes || (other->bytes == stack->bytes && i < index);
-    if (other->source.maker == stack->source.maker && is_smaller) return false;
+    bool is_before = other->bytes > stack->bytes || (other->bytes == stack->bytes && i < index);
+    if (other->source.maker == stack->source.maker && is_before) return false;
   }
   return true;
 }
@@ -339,9 +339,8 @@ static void add_again(const Slices *slices, rh_module *made, int64_t held_bytes,
   CompId body = inst_callees(module, slices->pair->backward)[0];
   Rewrite rewrite = rewrite_begin(module);
   VEC(Again) list = {0};
-  bool is_fusing = strcmp(module->backend.target->name, "cpu") != 0;
   for (uint32_t i = 0; i < slices->pair->stacks.len; i++) {
-    if (!is_held(slices->pair, i, is_fusing)) continue;
+    if (!is_held(slices->pair, i, module->backend.target)) continue;
     const StackMemory *stack = &slices->pair->stacks.data[i];
     SchedPos last = last_read_of(slices, stack->reader);
     if (last == NO_ID) continue;
