@@ -9,17 +9,18 @@
 # fuzzer, valgrind over goldens, faults and unit tests, and coverage. --accelerators adds programs compiled
 # for TPUs and GPUs (scripts/check-accelerators), 43 compilations in at most 8 minutes.
 # --minutes is for machines that stop at some time: parts that would begin, or are still running, after N
-# minutes are left out, and that is said; so are parts that hang.
+# minutes are left out, and that is said; so are parts that hang. Sanitizers and clang then have a cover: unit
+# tests, goldens, the interface of C, bad input and the corpora of the fuzzers.
 set -eu
 . "$(dirname "$0")/common.sh"
 
-full=false accelerators=false
+full=false accelerators=false is_bounded=false
 minutes=100000
 for arg in "$@"; do
   case $arg in
     --full) full=true ;;
     --accelerators) accelerators=true ;;
-    --minutes=*) minutes=${arg#*=} ;;
+    --minutes=*) minutes=${arg#*=} is_bounded=true ;;
     *) echo "usage: $0 [--full] [--accelerators] [--minutes=N]" >&2; exit 2 ;;
   esac
 done
@@ -27,6 +28,7 @@ done
 start=$(date +%s)
 results=
 failed=false
+cover='^(unit|golden|bad|fuzz|api)\.'
 
 seconds_left() {
   echo $((minutes * 60 - ($(date +%s) - start)))
@@ -205,7 +207,7 @@ fi
 if in_time asan 120; then
   say "gcc, AddressSanitizer and UndefinedBehaviorSanitizer"
   build asan
-  test_preset asan asan
+  if $is_bounded; then test_preset asan asan -R "$cover"; else test_preset asan asan; fi
 fi
 
 if $full; then
@@ -214,7 +216,8 @@ if $full; then
   if in_time clang 240; then
     say "clang, Release"
     build clang
-    test_preset clang clang -R '^(unit|golden|bad|cli|property)\.'
+    $is_bounded || cover='^(unit|golden|bad|cli|property)\.'
+    test_preset clang clang -R "$cover"
   fi
   if in_time jaxlib 90; then
     say "XLA reads what we write (jaxlib from PyPI)"
