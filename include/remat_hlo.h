@@ -525,10 +525,14 @@ typedef struct rh_schedule_options {
                            in which instructions were created */
   rh_inline_calls inline_calls;
   unsigned unfuse; /* RH_UNFUSE_…: the fusions whose instructions are moved into the caller */
+  /* Of a module that XLA has yet to optimize: chains of elementwise instructions become fusions, as
+   * XLA:GPU and XLA:TPU will make them, so that bytes, seconds and what rh_remat decides are those
+   * of fusions. rh_split_fusions takes them apart again. Other modules stay as they are. */
+  bool fuse;
 } rh_schedule_options;
 
 #define RH_SCHEDULE_OPTIONS_INIT \
-  { sizeof(rh_schedule_options), "auto", false, RH_INLINE_AUTO, 0 }
+  { sizeof(rh_schedule_options), "auto", false, RH_INLINE_AUTO, 0, false }
 
 /* Makes a module that has a schedule. An unscheduled module is first prepared as XLA does before
  * scheduling: calls are inlined, each loop gets computations of its own, and dead code is removed.
@@ -538,6 +542,12 @@ typedef struct rh_schedule_options {
 RH_API rh_status rh_schedule(const rh_module *module, const rh_settings *settings,
                              const rh_schedule_options *options, rh_module **scheduled,
                              rh_diags *diags);
+
+/* Makes an unscheduled module of one that rh_schedule has made with `fuse`, or rh_remat of such a
+ * one: the instructions of its fusions are written one by one again, and XLA fuses them as it
+ * likes. The caller frees `*split` with rh_module_free. Threads: any. */
+RH_API rh_status rh_split_fusions(const rh_module *module, const rh_settings *settings,
+                                  rh_module **split, rh_diags *diags);
 
 /* ---- memory ---- */
 

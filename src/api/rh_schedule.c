@@ -7,10 +7,12 @@
 #include "api/arguments.h"
 #include "api/sized.h"
 #include "remat/rewrite/flatten.h"
+#include "remat/rewrite/fuse_chains.h"
 #include "remat/rewrite/inline_calls.h"
 #include "remat/rewrite/unfuse.h"
 #include "remat/legality/safe_order.h"
 #include "remat/legality/safe_reads.h"
+#include "text/reparse.h"
 
 /* Prepares an unscheduled module for scheduling, as XLA's pipeline does. `schedule` is the order of
  * the text if this order is to be kept, else NULL. */
@@ -31,6 +33,8 @@ static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule
   /* The copied computations need sequences. */
   if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
   unfuse(rewrite, schedule, options->unfuse, arena, scratch);
+  bool is_open = !copies_are_inserted(rewrite->module) && !module_has_fusions(rewrite->module);
+  if (options->fuse && is_open && !schedule) fuse_chains(rewrite, scratch);
   dce_run(rewrite, scratch);
   if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
   return RH_OK;
@@ -121,6 +125,19 @@ static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
   return status;
 }
 
+/* Prints a module whose fusions are new and parses it, so that they are like those of a text. */
+static rh_status read_fused(rh_module **result, rh_diags *diags, Arena *scratch) {
+  rh_module *made = *result;
+  Module *parsed = NULL;
+  rh_status status =
+      module_reparse(made->module, &made->schedule, PRINT_UNSCHEDULED, &parsed, diags, scratch);
+  if (status != RH_OK) return status;
+  *result = handle_new(parsed);
+  (*result)->schedule = schedule_in_text_order(parsed, (*result)->arena);
+  rh_module_free(made);
+  return RH_OK;
+}
+
 static rh_status make_schedule(const rh_module *module, const rh_schedule_options *options,
                                rh_module **scheduled, rh_diags *diags) {
   const char *name = options->scheduler;
@@ -138,6 +155,9 @@ static rh_status make_schedule(const rh_module *module, const rh_schedule_option
   Arena *scratch = arena_new(arena_options(module->arena));
   status = schedule_module(module, result, scheduler, options, diags, scratch);
   if (status == RH_OK) warn_of_known_reads(result, copies.is_known, diags, scratch);
+  bool is_fused =
+      options->fuse && module_has_fusions(result->module) && !module_has_fusions(module->module);
+  if (status == RH_OK && is_fused) status = read_fused(&result, diags, scratch);
   arena_free(scratch);
   if (status != RH_OK) {
     rh_module_free(result);
@@ -167,5 +187,60 @@ rh_status rh_schedule(const rh_module *module, const rh_settings *settings,
   if (status == RH_OK) status = call_take(call, module, settings, &taken);
   if (status == RH_OK) status = make_schedule(taken, &options, &result, diags);
   *scheduled = result;
+  return call_close(call, status);
+}
+
+/* Writes views of memory, which rewrites of fused modules make, as what StableHLO has for them.
+ * Where the layouts are those that dimensions have by themselves, the two are the same. */
+static void write_reshapes(Rewrite *rewrite, Schedule *order, Arena *scratch) {
+  Module *module = rewrite->module;
+  for (CompId comp = 0; comp < order->num_comps; comp++) {
+    Sequence sequence = order->of[comp];
+    for (SchedPos pos = 0; pos < sequence.len; pos++) {
+      InstId id = sequence.ids[pos];
+      if (inst_get(module, id)->opcode != OPCODE_BITCAST) continue;
+      InstId operand = inst_operand(module, id, 0);
+      const Shape *to = inst_shape(module, id), *from = inst_shape(module, operand);
+      if (to->minor_to_major || from->minor_to_major || to->type != from->type) continue;
+      InstSpec spec = {.opcode = OPCODE_RESHAPE,
+                       .shape = inst_get(module, id)->shape,
+                       .operands = &operand,
+                       .num_operands = 1};
+      InstId reshape = rewrite_add_helper(rewrite, comp, spec);
+      rewrite_replace_all_uses(rewrite, id, reshape, scratch);
+      module_remove_inst(module, id);
+      sequence.ids[pos] = reshape;
+    }
+    module_sweep_comp(module, comp);
+  }
+}
+
+static rh_status split_fusions(const rh_module *module, rh_module **split, rh_diags *diags) {
+  rh_status status = handle_check(module, diags);
+  if (status != RH_OK) return status;
+  Module *copy = module_copy(module->module);
+  Arena *scratch = arena_new(arena_options(module->arena));
+  Rewrite rewrite = rewrite_begin(copy);
+  Schedule order = schedule_in_text_order(copy, scratch);
+  unfuse(&rewrite, &order, UNFUSE_ALL, scratch, scratch);
+  dce_run(&rewrite, scratch);
+  dce_update_schedule(copy, &order, scratch);
+  write_reshapes(&rewrite, &order, scratch);
+  rewrite_write_out_elements(&rewrite, scratch);
+  Module *written = NULL;
+  status = module_reparse(copy, &order, PRINT_UNSCHEDULED, &written, diags, scratch);
+  if (status == RH_OK) *split = module_finish(handle_new(written));
+  arena_free(scratch);
+  module_free(copy);
+  return status;
+}
+
+rh_status rh_split_fusions(const rh_module *module, const rh_settings *settings, rh_module **split,
+                           rh_diags *diags) {
+  *split = NULL;
+  CALL_OPEN(call, diags, RH_CODE_TOO_LARGE);
+  const rh_module *taken = NULL;
+  rh_status status = call_take(call, module, settings, &taken);
+  if (status == RH_OK) status = split_fusions(taken, split, diags);
   return call_close(call, status);
 }

@@ -141,12 +141,16 @@ static rh_status schedule_anew(rh_diags *diags) {
   options.scheduler = "default";
   options.ignore_schedule = true;
   options.unfuse = RH_UNFUSE_ALL;
+  options.fuse = true;
   rh_module *made = NULL;
   rh_status status = rh_schedule(world.parsed, &world.settings, &options, &made, diags);
   expect(status == RH_OK || !made, "the result does not fit the status");
   rh_module_free(made);
   return status;
 }
+
+CASE_WITH_RESULT(split, rh_module, rh_module_free,
+                 rh_split_fusions(world.scheduled, &world.settings, &made, diags))
 
 static rh_status remat(const char *algorithm, rh_diags *diags) {
   rh_remat_options options = remat_options(algorithm);
@@ -340,6 +344,7 @@ static const struct {
     {"rh_format", format, RH_OK},
     {"rh_schedule", schedule, RH_OK},
     {"rh_schedule anew", schedule_anew, RH_OK},
+    {"rh_split_fusions", split, RH_OK},
     {"rh_measure_memory", measure_memory, RH_OK},
     {"rh_measure_cost", measure_cost, RH_OK},
     {"rh_visit_live", visit_live, RH_OK},

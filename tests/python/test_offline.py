@@ -23,6 +23,7 @@ from remat_hlo import _library as lib
 from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _sizes, _text
 from remat_hlo._checkpoints import gpus
 
+FUSED = ROOT / "tests/golden/fuse/input.hlo"
 GPT = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
 
 
@@ -149,6 +150,20 @@ class Rematerializing(PackageTest):
         module.verify(result)
         with self.assertRaises(remat_hlo.NotEquivalentError):
             module.verify(remat_hlo.load(SAMPLES / "vgg.after_optimizations.hlo"))
+
+    def test_fused(self):
+        """A module that XLA has yet to optimize, decided about as it will be fused and written as it is."""
+        module = remat_hlo.load(FUSED, copies="pending", device="cpu")
+        fused = module.schedule("default", fuse=True)
+        self.assertLess(fused.memory().peak_bytes, module.schedule("default").memory().peak_bytes)
+        self.assertIn(" fusion(", fused.text())
+        result = fused.remat("75%", algorithm="search", emit="unscheduled", protect="opt-barrier")
+        self.assertTrue(result.is_met)
+        self.assertGreater(result.num_rematerialized, 0)
+        split = result.split_fusions()
+        self.assertNotIn(" fusion(", split.text())
+        self.assertNotIn("is_scheduled", split.text())
+        module.verify(split, ignore_schedule=True, any_rounding=True)
 
     def test_not_met(self):
         result = remat_hlo.load(GPT).remat("min")

@@ -66,12 +66,14 @@ rh_status job_schedule(RematRun *job) {
       rh_schedule(loaded->module, &loaded->settings, wanted, &job->scheduled, loaded->diags);
   bool is_baseline = strcmp(wanted->scheduler, "auto") == 0 && !wanted->ignore_schedule &&
                      wanted->inline_calls == RH_INLINE_AUTO && !wanted->unfuse;
+  rh_schedule_options baseline = RH_SCHEDULE_OPTIONS_INIT;
+  baseline.fuse = wanted->fuse;
   if (status == RH_OK && is_baseline) {
     job->baseline = job->scheduled;
   } else if (status == RH_OK && !job->baseline) {
     /* The call above has already reported what there is to report on this module. */
     rh_diags *ignored = memory_need(rh_diags_new());
-    status = rh_schedule(loaded->module, &loaded->settings, NULL, &job->baseline, ignored);
+    status = rh_schedule(loaded->module, &loaded->settings, &baseline, &job->baseline, ignored);
     (status == RH_OK ? messages_drop : messages_print_and_free)(&loaded->input, ignored);
   }
   return job_end_phase(job, PHASE_SCHEDULE, start, status);
@@ -170,5 +172,9 @@ rh_remat_options job_remat_options(const Options *options) {
   remat.remat_collectives |= is_compatible;
   remat.callees_once = is_compatible;
   remat.keep_plan = options->save_plan != NULL;
+  if (options->schedule.fuse) {
+    remat.emit = RH_EMIT_UNSCHEDULED;
+    if (remat.protect == RH_PROTECT_AUTO) remat.protect = RH_PROTECT_OPT_BARRIER;
+  }
   return remat;
 }

@@ -144,7 +144,8 @@ static void print_below_bound(const RematRun *job, FILE *out) {
   const rh_memory *memory = &job->middle.memory;
   unsigned within = memory->lower_bound_within;
   if (memory->lower_bound_instruction.length == 0) return;
-  bool splits = within & RH_WITHIN_FUSIONS && job->options->schedule.unfuse != RH_UNFUSE_ALL;
+  const rh_schedule_options *done = &job->options->schedule;
+  bool splits = within & RH_WITHIN_FUSIONS && done->unfuse != RH_UNFUSE_ALL && !done->fuse;
   bool inlines =
       within & RH_WITHIN_CALLS && job->options->schedule.inline_calls != RH_INLINE_ALWAYS;
   fprintf(out, "; %s%soffloading, compression and narrower types may", splits ? "--unfuse, " : "",
@@ -418,6 +419,11 @@ static void print_kept_by_compiler(const RematRun *job, FILE *out) {
   if (outcome->num_moved) fputs(num_clones ? ", no moves" : "no moves", out);
   end_with_peaks("peak before fusion", outcome->compiled_default_bytes, outcome->compiled_bfs_bytes,
                  out);
+  fputs(
+      "  not known here: what XLA will fuse and assign, and so whether the result takes less than "
+      "the module as it is; "
+      "remat_hlo.jax.jit compiles both and keeps the better one\n",
+      out);
 }
 
 /* Which of the changes survive where XLA goes on from this output. */

@@ -35,13 +35,23 @@ static rh_status finish(RematRun *job, Output *output, char *path, rh_status wri
   return note_written(job, path, status);
 }
 
+/* What was decided with --fuse is written without these fusions. */
+static rh_status print_result(const RematRun *job, Output *output) {
+  rh_diags *diags = job->loaded.diags;
+  if (!job->options->schedule.fuse) return rh_print(job->result, output_write, output, diags);
+  rh_module *split = NULL;
+  rh_status status = rh_split_fusions(job->result, &job->loaded.settings, &split, diags);
+  if (status == RH_OK) status = rh_print(split, output_write, output, diags);
+  rh_module_free(split);
+  return status;
+}
+
 static rh_status write_hlo(RematRun *job) {
   char *path;
   Output output;
   rh_status status = open_output(job, OUTPUT_MODULE, &path, &output);
   if (status != RH_OK) return note_written(job, path, status);
-  return finish(job, &output, path,
-                rh_print(job->result, output_write, &output, job->loaded.diags));
+  return finish(job, &output, path, print_result(job, &output));
 }
 
 static rh_status write_dot(RematRun *job, const rh_module *module, RematOutput kind,

@@ -140,7 +140,7 @@ class Settings(Sized):
 
 class ScheduleOptions(Sized):
     _fields_ = [("struct_size", c_size_t), ("scheduler", c_char_p), ("ignore_schedule", c_bool),
-                ("inline_calls", c_int), ("unfuse", c_uint)]
+                ("inline_calls", c_int), ("unfuse", c_uint), ("fuse", c_bool)]
     DEFAULTS = {"scheduler": b"auto"}
 
 
@@ -326,6 +326,7 @@ FUNCTIONS = {
     "rh_guess_copies": (c_int, (c_char_p,)),
     "rh_guess_target": (c_char_p, (HANDLE,)),
     "rh_schedule": (c_int, (HANDLE, SETTINGS, POINTER(ScheduleOptions), OUT, HANDLE)),
+    "rh_split_fusions": (c_int, (HANDLE, SETTINGS, OUT, HANDLE)),
     "rh_measure_memory": (c_int, (HANDLE, SETTINGS, c_char_p, POINTER(Memory), HANDLE)),
     "rh_counted_bytes": (c_int64, (POINTER(Memory), c_int)),
     "rh_counted_bound_bytes": (c_int64, (POINTER(Memory), c_int)),

@@ -308,12 +308,21 @@ class Module:
         return self.schedule(self.scheduler)._handle
 
     def schedule(self, scheduler: str = "auto", *, ignore_schedule: bool = False,
-                 inline_calls: str = "auto") -> Module:
-        """The module in an order: that of its text if it is scheduled, or that of a scheduler."""
+                 inline_calls: str = "auto", fuse: bool = False) -> Module:
+        """The module in an order: that of its text if it is scheduled, or that of a scheduler. With `fuse`, chains of
+        elementwise instructions of a module that XLA has yet to optimize become fusions, as they will on GPU and TPU;
+        `split_fusions()` takes these apart again."""
         options = lib.ScheduleOptions(
             scheduler=lib.encode(scheduler), ignore_schedule=ignore_schedule,
-            inline_calls=lib.choice("inline_calls", inline_calls, lib.INLINES))
+            inline_calls=lib.choice("inline_calls", inline_calls, lib.INLINES), fuse=fuse)
         return self._schedule(options, scheduler)
+
+    def split_fusions(self) -> Module:
+        """An unscheduled module without the fusions that schedule(fuse=True) made, also of a result of remat()."""
+        out = ctypes.c_void_p()
+        lib.call("rh_split_fusions", self._handle.pointer, ctypes.byref(self._settings), ctypes.byref(out),
+                 text=self._text)
+        return Module(self._keep(out), self._settings, self.device, self.scheduler, self._text, self.path, [])
 
     def _schedule(self, options, scheduler):
         out = ctypes.c_void_p()

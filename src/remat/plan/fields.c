@@ -143,6 +143,7 @@ static const PlanField preparation_fields[] = {
     FIELD(Plan, preparation.ignore_schedule, "ignore_schedule", BOOL, FIELD_ALWAYS),
     FIELD_OF(Plan, preparation.inline_calls, "inline_calls", WORD, 0, inline_words),
     FIELD_OF(Plan, preparation.unfuse, "unfuse", WORDS, 0, unfuse_words),
+    FIELD(Plan, preparation.fuse, "fuse", BOOL, 0),
     FIELD_OF(Plan, copies, "copies", WORD, 0, copies_words),
     FIELD(Plan, allow_collectives, "remat_collectives", BOOL, FIELD_ALWAYS),
     END,

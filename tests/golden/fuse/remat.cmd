@@ -1,0 +1,1 @@
+input.hlo --fuse --algorithm=search --mem-limit=75% --copies=pending -o -

@@ -1,0 +1,1 @@
+report input.hlo --fuse --copies=pending
