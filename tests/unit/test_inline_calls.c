@@ -41,6 +41,11 @@ static const struct {
     {"XLA:CPU compiles it as one function", F,
      P "ROOT c = f32[4] call(p), to_apply=f, frontend_attributes={xla_cpu_small_call=\"true\"}\n",
      "f{q#0 a(q) ROOT b(a)} e{p#0 ROOT c(p)}"},
+    {"Shardy looks for it",
+     "xla.sdy.manual_computation_body.2 { q = f32[4] parameter(0)\n a = f32[4] abs(q)\n"
+     "ROOT b = f32[4] sine(a) }\n",
+     P "ROOT c = f32[4] call(p), to_apply=xla.sdy.manual_computation_body.2\n",
+     "xla.sdy.manual_computation_body.2{q#0 a(q) ROOT b(a)} e{p#0 ROOT c(p)}"},
     {"another thread keeps it", "f { ROOT q = f32[4] parameter(0) }, execution_thread=\"t\"\n",
      P "ROOT c = f32[4] call(p), to_apply=f\n", "f{ROOT q#0} e{p#0 ROOT c(p)}"},
     {"an asynchronous operation keeps it", F,

@@ -156,3 +156,9 @@ bool call_is_compiled_alone(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_CALL &&
          str_contains(inst_attr_text(module, id, ATTR_FRONTEND_ATTRIBUTES), "xla_cpu_small_call");
 }
+
+bool call_is_of_one_shard(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_CALL &&
+         str_begins_with(comp_name(module, inst_callees(module, id)[0]),
+                         "xla.sdy.manual_computation_body");
+}

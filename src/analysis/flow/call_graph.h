@@ -55,4 +55,9 @@ bool comp_is_started(const Module *module, const CallGraph *graph, CompId id);
  * (xla/service/cpu/small_while_loop_hoisting_pass.cc). */
 bool call_is_compiled_alone(const Module *module, InstId id);
 
+/* Whether a call runs the body of a shard_map. Shardy looks for it when it reads the module,
+ * between custom calls that change global shapes into local ones and back, which nothing else may
+ * read (xla/service/spmd/shardy/constants.h, sdy_round_trip/shard_map_import.cc). */
+bool call_is_of_one_shard(const Module *module, InstId id);
+
 #endif

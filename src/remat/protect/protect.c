@@ -62,9 +62,9 @@ static void pass_by(Protector *protector, InstId id) {
     protector->tie = NO_ID;
   } else if (is_worth_waiting_for(module, id)) {
     protector->before = id;
-    protector->tie = is_array ? id : NO_ID;
+    protector->tie = is_array && clone_group_may_tie(module, id) ? id : NO_ID;
   } else if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT && is_array &&
-             inst_operand(module, id, 0) == protector->before) {
+             inst_operand(module, id, 0) == protector->before && clone_group_may_tie(module, id)) {
     protector->tie = id;
   }
 }

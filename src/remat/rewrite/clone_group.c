@@ -1,5 +1,13 @@
 #include "remat/rewrite/clone_group.h"
 
+#include "analysis/flow/call_graph.h"
+
+bool clone_group_may_tie(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode == OPCODE_GET_TUPLE_ELEMENT) id = inst_operand(module, id, 0);
+  Str target = inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET);
+  return !call_is_of_one_shard(module, id) && !str_begins_with(target, "xla.sdy.GlobalToLocal");
+}
+
 bool clone_group_has(const CloneGroups *groups, InstId id) {
   return id < groups->serials.len && groups->serials.data[id] == groups->num_groups;
 }

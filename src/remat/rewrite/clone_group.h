@@ -42,4 +42,8 @@ bool clone_group_reads(const CloneGroups *groups, InstId member);
  * its computation. */
 bool clone_group_exports(const CloneGroups *groups, InstId member);
 
+/* Whether a group may wait for the array: not for one of a single shard, within what Shardy reads
+ * as a whole (call_is_of_one_shard). */
+bool clone_group_may_tie(const Module *module, InstId id);
+
 #endif

@@ -14,7 +14,7 @@ static bool is_inlineable(const Module *module, const CallGraph *graph, InstId i
   const Instruction *inst = inst_get(module, id);
   return inst->opcode == OPCODE_CALL && !(inst->flags & INST_DEAD) &&
          !inst_attr(module, id, ATTR_BACKEND_CONFIG) && !call_is_compiled_alone(module, id) &&
-         !lays_out_result(module, id) &&
+         !call_is_of_one_shard(module, id) && !lays_out_result(module, id) &&
          str_equal(comp_get(module, inst->parent)->thread,
                    comp_get(module, inst_callees(module, id)[0])->thread);
 }
