@@ -4,7 +4,8 @@ compares what XLA assigned with what the tool says. Run by scripts/check-acceler
 JAX, the plugins, and remat_hlo's library and tool.
 
 Routes: `plain`: the tool's figures of each dump that it can be given; `hook`: rematerialized at JAX's hook within
-the compilation; `before`: rematerialized before XLA optimizes it, and given to XLA again. FOLDER/TARGET/PROGRAM/CASE
+the compilation; `before`: rematerialized before XLA optimizes it, under several budgets, of which the best is kept, so
+that no program takes more than as it is (before_route.py). FOLDER/TARGET/PROGRAM/CASE
 has the texts that the tool may see in `seen`, and in `truth` what it is compared with and never shown.
 
 Sizes come from --seed, which is drawn and printed. Most compilations are stopped as soon as XLA has assigned the
@@ -29,6 +30,7 @@ import subprocess
 import sys
 import time
 
+import before_route
 import plant
 import safe_walk
 from buffer_assignment import BufferAssignment
@@ -99,7 +101,7 @@ def is_assigned(dump, program, platform):
 def ends_early(case, platform, is_whole):
     """Whether a compilation is stopped when buffers are assigned. At the hook for GPU it is not: a whole one goes on
     with the untouched module where that takes less."""
-    return not is_whole and (platform == "tpu" or case.route == "plain")
+    return not is_whole and (platform == "tpu" or case.route != "hook")
 
 
 def end_group(process):
@@ -110,14 +112,15 @@ def end_group(process):
     process.wait()
 
 
-def compile_case(case, arguments, folder):
+def compile_case(case, arguments, folder, given=""):
     """What became of it: the outcome that the process wrote, {"early": True} if it was stopped since its
-    buffers are assigned, or an error."""
+    buffers are assigned, or an error. `given` is the file of the module to compile, with the route `before`."""
     target = TARGETS[case.target]
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("dump", "hook"):
         (folder / name).mkdir(parents=True)
-    order = {**dataclasses.asdict(case), "seed": arguments.seed, "algorithm": "auto", "folder": str(folder)}
+    order = {**dataclasses.asdict(case), "seed": arguments.seed, "algorithm": "auto", "folder": str(folder),
+             "given": str(given)}
     # What the user has set for XLA, JAX and us is left out.
     clean = {name: value for name, value in os.environ.items()
              if not name.startswith(("JAX_", "XLA_", "TPU_", "LIBTPU_"))}
@@ -170,6 +173,8 @@ class Compiled:
     folder: pathlib.Path
     outcome: dict
     seconds: float
+    report: dict = None  # of the route `before`
+    warnings: tuple = ()
 
     @property
     def is_out_of_memory(self):
@@ -206,10 +211,28 @@ class Compiled:
                 - truth["alias_size_in_bytes"])
 
 
-def make(case, arguments):
-    folder = arguments.folder / case.target / case.program / case.stem
+def folder_of(case, arguments):
+    return arguments.folder / case.target / case.program / case.stem
+
+
+def make_before(case, plain, arguments):
+    """The best of the program as it is and as it was rewritten under several budgets."""
+    folder, begin = folder_of(case, arguments), time.monotonic()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    best, report, warnings = before_route.search(
+        case, plain, TARGETS[case.target], folder,
+        lambda path, number: make(case, arguments, folder / str(number), path))
+    report = report and report.to_dict()
+    (folder / "reports.json").write_text(json.dumps([report], indent=1))
+    return dataclasses.replace(best, case=case, report=report, seconds=time.monotonic() - begin,
+                               warnings=tuple(message for _, message in warnings))
+
+
+def make(case, arguments, folder=None, given=""):
+    folder = folder or folder_of(case, arguments)
     begin = time.monotonic()
-    outcome = compile_case(case, arguments, folder)
+    outcome = compile_case(case, arguments, folder, given)
     sort_files(folder, case.program)
     made = Compiled(case, folder, outcome, time.monotonic() - begin)
     (folder / "truth" / "truth.json").write_text(json.dumps(
@@ -373,6 +396,8 @@ def judge_rewritten(made, plain, arguments):
 
 def report_of_hook(made):
     """The report on the program's own module. None: it was not asked about."""
+    if made.case.route == "before":
+        return made.report
     path = made.folder / "reports.json"
     reports = json.loads(path.read_text()) if path.exists() else []
     return next((r for r in reversed(reports) if r["name"] == f"jit_{made.case.program}"), None)
@@ -382,17 +407,17 @@ def fault_of_rewritten(made, values, assigned, total):
     target = TARGETS[made.case.target]
     if values["outcome"].startswith(("failed", "refused by XLA")):
         return values["outcome"]
-    if made.case.route != "hook":
-        return ""  # what is optimized afterwards is not predicted
+    if made.warnings:
+        return made.warnings[0]
     if values["plain_temp_bytes"] is not None and assigned > values["plain_temp_bytes"]:
-        if "early" not in made.outcome:
+        if "early" not in made.outcome or made.case.route == "before":
             return "more temporaries than without us"
         # Only a whole compilation goes on with the untouched module then.
         values["outcome"] += ", more temporaries than without us"
     if values["is_met"] and total > values["limit_bytes"] * (1 + HOOK_TOLERANCE):
         return f"said to be met, and is above the limit by {total - values['limit_bytes']} bytes"
     error = values.get("error")
-    if error is None:
+    if error is None or made.case.route == "before":  # where what XLA has assigned is what is said
         return ""
     if target.vmem_bytes:
         return range_fault(target, values["said_least_bytes"], values["said_temp_bytes"], assigned)
@@ -443,7 +468,8 @@ def run(cases, arguments, keep):
             for row in judge_plain(plain[key], arguments):
                 keep(row)
         if case.route != "plain" and not plain[key].is_beyond_xla:
-            keep(judge_rewritten(make(case, arguments), plain[key], arguments))
+            made = make_before(case, plain[key], arguments) if case.route == "before" else make(case, arguments)
+            keep(judge_rewritten(made, plain[key], arguments))
     return num_left
 
 

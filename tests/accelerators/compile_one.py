@@ -3,8 +3,9 @@
 process, and a compilation for TPU is stopped by ending the process (check_accelerators.py).
 
 usage: compile_one.py CASE, a JSON object: program, target, seed, route (plain, hook or before), budget,
-algorithm, folder. FOLDER/dump gets XLA's dump; FOLDER/hook what the hook was given and gave back; outcome.json
-what memory_analysis says, or the error. XLA's flags come with the environment, see environment_for()."""
+algorithm, folder, given. FOLDER/dump gets XLA's dump; FOLDER/hook what the hook was given and gave back; outcome.json
+what memory_analysis says, or the error; lowered.mlirbc the program. With the route before, the file `given` is compiled
+instead of that (before_route.py). XLA's flags come with the environment, see environment_for()."""
 
 import functools
 import json
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 
+from before_route import write_module
 from targets import TARGETS
 
 DUMP_OPTIONS = {"xla_dump_hlo_as_text": True}
@@ -134,19 +136,10 @@ def compile_with_hook(case, lowered, target, folder):
 
 
 def compile_before(case, lowered, target, folder):
-    """The program as it was lowered, rematerialized as such and given to XLA again."""
-    from remat_hlo import _before
-    from remat_hlo._module import parse
+    """What was made of the program before XLA optimizes it."""
+    from jaxlib.mlir import ir
     module = lowered.compiler_ir("stablehlo")
-    text = _before.hlo_text(module)
-    (folder / "hook" / "before_optimizations.before.hlo").write_text(text)
-    result = parse(text.encode(), copies="pending", scheduler="default").schedule("default").remat(
-        case["budget"], algorithm=case["algorithm"], protect="opt-barrier", emit="unscheduled")
-    (folder / "hook" / "before_optimizations.after.hlo").write_text(result.text())
-    (folder / "reports.json").write_text(json.dumps([
-        {"name": result.name, "outcome": "rematerialized" if result.num_rematerialized else
-         "left as it is", "num_rematerialized": result.num_rematerialized}]))
-    lowered._lowering._hlo = _before.stablehlo(result.text(), module)
+    lowered._lowering._hlo = ir.Module.parse(pathlib.Path(case["given"]).read_bytes(), module.context)
     return compile_lowered(lowered, target, folder)
 
 
@@ -161,6 +154,7 @@ def main():
     start = time.monotonic()
     program = programs.PROGRAMS[case["program"]](programs.Sizes(f"{case['seed']} {case['program']}"))
     lowered = lower(program, case["program"], target)
+    write_module(lowered.compiler_ir("stablehlo"), folder / "lowered.mlirbc")
     start_compile = time.monotonic()
     try:
         compiled = COMPILE[case["route"]](case, lowered, target, folder)

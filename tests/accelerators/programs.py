@@ -2,7 +2,8 @@
 anew for each seed, so that no figure of theirs can be known before; temporaries are tens to some hundreds
 of MiB, which is enough for an offset or a padding to matter, and compiles within seconds.
 
-Each function of PROGRAMS takes a Sizes and returns a Program."""
+Each function of PROGRAMS takes a Sizes and returns a Program. Those of REFUSED have scans whose batches, or grids, are so
+large that a TPU has no room for what they stack, and XLA refuses them as they are."""
 
 import dataclasses
 import functools
@@ -12,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-PROGRAMS = {}
+PROGRAMS, REFUSED = {}, {}
 
 
 @dataclasses.dataclass
@@ -44,9 +45,34 @@ class Sizes:
         return self.scale * self.random.randint(low, high)
 
 
+class TooLargeSizes(Sizes):
+    """Draws sizes of a program that does not fit a v5e: near the largest of what is drawn, and so much of what it has many
+    of that its temporaries, which grow with that, are about half as much again as there is room for."""
+
+    def __init__(self, seed, many):
+        super().__init__(seed)
+        self.many_of = many
+
+    def among(self, *choices):
+        return choices[-1]
+
+    def around(self, low, high, step=1):
+        least = high - (high - low) // 8 // step * step
+        return self.random.randrange(least, high + 1, step)
+
+    def many(self, low, high):
+        return self.many_of + 8 * self.random.randint(0, self.many_of // 64)
+
+
 def program(make):
     PROGRAMS[make.__name__] = make
     return make
+
+
+def refused(make, many):
+    """Has a program again, with so many of what it has many of that no TPU of 16 GiB takes it."""
+    name = f"{make.__name__}_refused"
+    REFUSED[name] = lambda seed: make(TooLargeSizes(seed, many))
 
 
 # ---- shapes and parts ----
@@ -979,3 +1005,10 @@ def tensor_parallel(sizes):
     specs = [{"wide": P(None, "model"), "narrow": P("model", None)} for _ in range(layers)]
     return sgd(loss, weights, bf16(batch, width), bf16(batch, width), mesh={"model": 4},
                specs=(specs, P(), P()))
+
+
+# ---- what a TPU refuses ----
+
+for _make, _many in ((gpt_scanned, 250), (llama_scanned, 96), (lstm, 16000), (gru, 16000), (rollout, 200000),
+                     (stencil_in_time, 14000), (chunked_attention, 64), (scan_with_outputs, 200000)):
+    refused(_make, _many)

@@ -19,7 +19,7 @@ class Target:
     topology_of_four: str
     accelerator_type: str = ""       # TPU: what the environment has to say
     description: str = ""            # GPU: GpuTargetConfigProto
-    profile: str = ""                # TPU: of which the tool knows the VMEM; dumps do not tell the device
+    profile: str = ""                # of the device; dumps do not tell which it is
     vmem_bytes: int = 0              # of a core, as jax/_src/tpu_info.py has it
     # Temporaries as the tool says them, beside XLA's, as shares: at most so much more, so much less.
     most_above: float = 0.0
@@ -41,7 +41,7 @@ TARGETS = {target.name: target for target in (
     _tpu("v5p", "v5p:2x2x1", "v5p:2x2x1", "v5p-8", 64, 2),
     _tpu("v6e", "v6e:2x2", "v6e:2x2", "v6e-4", 128, 2),
     _tpu("tpu7x", "tpu7x:2x2x1", "tpu7x:2x2x1", "tpu7x-8", 64, 2),
-    *(Target(name, "cuda", "1x1x1", "1x1x4", description=describe(gpu), most_above=0.005, most_below=0.005,
+    *(Target(name, "cuda", "1x1x1", "1x1x4", description=describe(gpu), profile=gpu.profile, most_above=0.005, most_below=0.005,
              usual_error=0)
       for name, gpu in GPUS.items() if name != "h200"),
 )}

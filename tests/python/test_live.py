@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import threading
+import types
 import unittest.mock
 
 import package
@@ -886,6 +887,49 @@ ENTRY %main {
         self.assertNotIn("mhlo.copy", made)
         self.assertEqual(made.count("sdy.mesh"), str(original).count("sdy.mesh"))
 
+    def search(self, plain, *candidates, limit="r50%", **options):
+        """What compile_within makes of a program that takes `plain` bytes as it is, and as many as a candidate says when
+        it was rewritten; None: XLA has no memory for it. Returns what was chosen, the report and the warnings."""
+        program = PROGRAMS["mlp"]()
+        function, arguments, donated = program
+        module = jax.jit(function, donate_argnums=donated).lower(*arguments).compiler_ir("stablehlo")
+        sizes = iter([plain, *candidates])
+
+        def compile_module(module):
+            size = next(sizes)
+            if size is None:
+                raise RuntimeError("RESOURCE_EXHAUSTED: Ran out of memory, the total memory required for HLO temporaries "
+                                   "(64.00M) exceeds available HBM (48.00M)")
+            stats = {"temp_size_in_bytes": size, "argument_size_in_bytes": 1 << 20, "output_size_in_bytes": 1 << 20,
+                     "alias_size_in_bytes": 0}
+            return types.SimpleNamespace(size=size, get_compiled_memory_stats=lambda: types.SimpleNamespace(**stats))
+        made = _options.Options.make(mem_limit=limit, stage=_before.STAGE, **options)
+        executable, report, warnings = _before.compile_within(compile_module, module, made, limit, "tpu-v5e", "tpu")
+        return executable.size, report, warnings, list(sizes)
+
+    def test_the_best_is_kept(self):
+        """Which may be the program as it is: no result is worse than that."""
+        mib = 1 << 20
+        size, report, warnings, _ = self.search(40 * mib, 60 * mib, 50 * mib, 45 * mib, 70 * mib)
+        self.assertEqual((size, report.outcome, report.is_met), (40 * mib, _decide.NO_BETTER, False))
+        size, report, _, _ = self.search(40 * mib, 60 * mib, 35 * mib, 38 * mib, 39 * mib)
+        self.assertEqual((size, report.outcome, report.is_met), (35 * mib, "rematerialized", False))
+        size, report, _, left = self.search(40 * mib, 60 * mib, 3 * mib, 2 * mib)
+        self.assertEqual((size, report.is_met, left), (3 * mib, True, [2 * mib]), "it ends when the budget is met")
+        self.assertEqual(report.after.temp_bytes, 3 * mib)
+        self.assertEqual(warnings, [])
+
+    def test_refused_program(self):
+        """One that XLA has no memory for fits as it was rewritten; what it needs is in the error's words."""
+        mib = 1 << 20
+        size, report, warnings, _ = self.search(None, None, 30 * mib, limit="40MiB")
+        self.assertEqual((size, report.outcome, report.is_met), (30 * mib, "rematerialized", True))
+        self.assertEqual((report.before.total_bytes, warnings), (64 * mib, []))
+        with self.assertRaisesRegex(RuntimeError, "RESOURCE_EXHAUSTED"):
+            self.search(*[None] * 5, limit="40MiB")
+        with self.assertRaisesRegex(RuntimeError, "RESOURCE_EXHAUSTED"):
+            self.search(None, limit="70MiB")
+
     def test_missing_hooks(self):
         with unittest.mock.patch.object(_hooks, "has_hooks", lambda: False), \
                 self.assertRaisesRegex(RuntimeError, "BEFORE_OPTIMIZATIONS"):
@@ -929,6 +973,59 @@ print(hashlib.sha256(b"".join(live_programs.run(compiled, program))).hexdigest()
                                "'--xla_force_host_platform_device_count=4'\n"
                                "import jax; assert jax.device_count() == 4\n")
         self.run_python("-m", "remat_hlo", "--mem-limit=r50%", program)
+
+    SHARDED = """
+import os, re
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+import remat_hlo.jax as live
+from remat_hlo import _before
+mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 2), ("data", "model"))
+
+def spread(*spec):
+    return NamedSharding(mesh, P(*spec))
+
+def inner(x, w):
+    return jax.lax.psum(x @ w, "model")
+
+def loss(ws, x):
+    for wide, narrow in ws:
+        h = jax.lax.with_sharding_constraint(x @ wide, spread("data", "model"))
+        h = jnp.exp(-jnp.tanh(h)**2) * h
+        x = x + jax.shard_map(inner, mesh=mesh, in_specs=(P("data", "model"), P("model")), out_specs=P("data"))(h, narrow)
+    return (x**2).mean()
+
+def step(ws, x):
+    return jax.tree.map(lambda w, g: w - g, ws, jax.grad(loss)(ws, x))
+
+random = np.random.default_rng(0)
+ws = [(jax.device_put(random.normal(0, 0.1, (64, 256)).astype(np.float32), spread(None, "model")),
+       jax.device_put(random.normal(0, 0.1, (256, 64)).astype(np.float32), spread("model")))] * 4
+x = jax.device_put(random.normal(0, 1, (2048, 64)).astype(np.float32), spread("data"))
+lowered = jax.jit(step).lower(ws, x)
+
+def marks(text):
+    return sorted(re.findall(r"sharding=\\{[^}]*\\}|#sdy[^\\n]*?>\\]?>|input_output_alias=[^\\n]*?\\) \\}", text))
+
+module = lowered.compiler_ir("stablehlo")
+text = _before.hlo_text(module)
+again = _before.hlo_text(_before.stablehlo(text, module))
+assert marks(text) == marks(again) and len(marks(text)) > 8, (marks(text), marks(again))
+plain = lowered.compile()
+ours = live.jit(step, "60%", min_peak=0, verbose=False).lower(ws, x).compile()
+print(*(one.memory_analysis().temp_size_in_bytes for one in (plain, ours)))
+print(max(float(abs(a - b).max()) for a, b in zip(jax.tree.leaves(plain(ws, x)), jax.tree.leaves(ours(ws, x)))))
+print(live.last_reports(all=True)[-1].outcome)
+"""
+
+    def test_shardings_before_optimizations(self):
+        """Meshes, constraints, and the bodies of shard_map survive, and several devices are rematerialized for."""
+        out, said = self.run_python(self.write("sharded.py", self.SHARDED))
+        plain, ours, difference, outcome = out.split(maxsplit=3)
+        self.assertEqual(outcome.strip(), "rematerialized", said)
+        self.assertLess(int(ours), int(plain))
+        self.assertLess(float(difference), 1e-6)
 
     def test_missing_program(self):
         _, err = self.run_python("-m", "remat_hlo", "--mem-limit=r50%", "no.py", code=2)

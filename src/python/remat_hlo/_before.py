@@ -1,7 +1,7 @@
-"""The route for a JAX whose compilations let nobody in: the program is rematerialized before XLA
-optimizes it. What that gives is not predicted but measured: the program is compiled as it is, and
-then as it was rewritten, with a budget for the unoptimized module that is corrected by what the
-optimized one took."""
+"""The route for a JAX whose compilations let nobody in, and for programs that XLA's optimizations leave nothing to
+rewrite in: the program is rematerialized before XLA optimizes it. What that gives is not predicted but
+measured: the program is compiled as it is, and then as it was rewritten, with budgets for the unoptimized module
+that are corrected by what the optimized one took. The best of all these is kept."""
 
 import dataclasses
 import io
@@ -16,7 +16,6 @@ from ._sizes import Budget
 STAGE = "BEFORE_OPTIMIZATIONS"
 MOST_ATTEMPTS = 4
 COPY = re.compile(r"^(\s*(?:ROOT )?%?[\w.\-]+ = [^\s(]\S* )copy\(", re.M)
-SEVERAL_DEVICES = "for several devices"
 
 
 def _number(module, name):
@@ -56,8 +55,9 @@ def stablehlo(text, original):
             if name in was:
                 _main(module).attributes[name] = was[name]
         # Meshes, which shardings in those attributes refer to, are no part of HLO.
+        known = {_symbol(operation) for operation in module.body.operations}
         for operation in original.body.operations:
-            if operation.operation.name == "sdy.mesh":
+            if operation.operation.name == "sdy.mesh" and _symbol(operation) not in known:
                 operation.operation.clone(ir.InsertionPoint.at_block_begin(module.body))
     return module
 
@@ -67,16 +67,43 @@ def _names(attributes):
     return [one if isinstance(one, str) else one.name for one in attributes]
 
 
+def _symbol(operation):
+    attributes = operation.operation.attributes
+    return attributes["sym_name"].value if "sym_name" in attributes else None
+
+
 def _main(module):
     for operation in module.body.operations:
-        if "sym_name" in operation.attributes and operation.attributes["sym_name"].value == "main":
+        if _symbol(operation) == "main":
             return operation
     raise ValueError("the module has no function main")
 
 
+# ---- what XLA says ----
+
+# XLA:TPU's words for what a program needs that it refuses: "… required for HLO temporaries (18.60G) exceeds …". The
+# figure is all of the memory, with arguments.
+REQUIRED = re.compile(r"\((\d+(?:\.\d+)?)([KMGT])\)")
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def is_out_of_memory(error):
+    return "RESOURCE_EXHAUSTED" in str(error)
+
+
+def _memory_of(total, temp, parameters, outputs, aliased, estimate):
+    """What XLA has assigned, for one device. The lower bound is the part of it that it is of the estimate, which is of
+    the module for all devices and not fused."""
+    bound = int(total * min(1.0, estimate.lower_bound_bytes / max(1, estimate.peak_bytes)))
+    return Memory(peak_bytes=total, temp_bytes=temp, parameter_bytes=parameters, output_bytes=outputs,
+                  aliased_bytes=aliased, constant_bytes=0, total_bytes=total, lower_bound_bytes=bound,
+                  peak_instruction="")
+
+
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What XLA has assigned."""
+    """A program that XLA has compiled, and what it has assigned; or one that it has refused for want of memory, and what
+    that needs. `executable` is None then."""
     executable: object
     memory: Memory
 
@@ -85,53 +112,131 @@ class Measured:
         stats = executable.get_compiled_memory_stats()
         total = (stats.temp_size_in_bytes + stats.argument_size_in_bytes
                  + stats.output_size_in_bytes - stats.alias_size_in_bytes)
-        return cls(executable, Memory(
-            peak_bytes=total, temp_bytes=stats.temp_size_in_bytes,
-            parameter_bytes=stats.argument_size_in_bytes, output_bytes=stats.output_size_in_bytes,
-            aliased_bytes=stats.alias_size_in_bytes, constant_bytes=0, total_bytes=total,
-            lower_bound_bytes=min(total, estimate.lower_bound_bytes), peak_instruction=""))
+        return cls(executable, _memory_of(total, stats.temp_size_in_bytes, stats.argument_size_in_bytes,
+                                          stats.output_size_in_bytes, stats.alias_size_in_bytes, estimate))
+
+    @classmethod
+    def of_refusal(cls, error, estimate, num_devices):
+        """By the words of the error; where it has no figure, what is estimated before optimization."""
+        found = REQUIRED.search(str(error))
+        total = int(float(found[1]) * UNITS[found[2]]) if found else estimate.total_bytes // num_devices
+        parameters = min(total, estimate.parameter_bytes // num_devices)
+        aliased = estimate.aliased_bytes // num_devices
+        outputs = min(total - parameters + aliased, estimate.output_bytes // num_devices)
+        temp = total - parameters - outputs + aliased
+        return cls(None, _memory_of(total, temp, parameters, outputs, aliased, estimate))
 
 
-def compile_within(compile_module, module, options, limit, device):
-    """(executable, report, warnings). Raises only what compiling the module as it is raises."""
+# ---- candidates ----
+
+@dataclasses.dataclass
+class _Candidates:
+    """What is compiled: the program as it is, and as it was rewritten under several budgets. The best is the one with
+    the least memory as XLA has assigned it, which may be the program as it is."""
+    compile_module: object
+    module: object
+    options: object
+    report: LiveReport
+    phases: Phases
+    warnings: list
+    best: Measured = None
+    texts: set = dataclasses.field(default_factory=set)
+
+    @property
+    def num_left(self):
+        return MOST_ATTEMPTS - len(self.texts)
+
+    def counted(self, made):
+        return made.memory.counted_bytes(self.options.limit_counts)
+
+    def is_met(self):
+        limit = self.report.limit_bytes
+        return limit and self.best.executable is not None and self.counted(self.best) <= limit
+
+    def try_it(self, result, estimate):
+        """Compiles a result. Returns what it takes as Measured, without an executable if XLA has no memory for it; None
+        if XLA does not compile it, or if it was compiled before."""
+        text = result.split_fusions().text()
+        if text in self.texts:
+            return None
+        self.texts.add(text)
+        try:
+            made = Measured.of(self.compile_module(stablehlo(text, self.module)), estimate)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                self.warnings.append(("refused", f"XLA does not compile {self.report.name} as it was rewritten: "
+                                      f"{str(error)[:300]}"))
+                return None
+            made = Measured.of_refusal(error, estimate, num_devices(self.module))
+        self.phases.end("compile")
+        if made.executable is not None and (self.best.executable is None
+                                            or self.counted(made) < self.counted(self.best)):
+            self.best = made
+            self.report.num_rematerialized = result.num_rematerialized
+            self.report.algorithm = result.algorithm or self.options.algorithm
+            self.report.modelled_seconds = (result.cost_before.seconds, result.cost_after.seconds)
+        return made
+
+
+def num_devices(module):
+    return _number(module, "mhlo.num_partitions") * _number(module, "mhlo.num_replicas")
+
+
+def compile_within(compile_module, module, options, limit, device, platform):
+    """(executable, report, warnings). Raises only what compiling the module as it is raises. A program that XLA refuses
+    for want of memory is compiled if it can be rewritten so that it fits."""
     report = LiveReport("", SMALL, STAGE, str(options.mem_limit),
                         limit_counts=options.limit_counts)
-    phases, warnings = Phases(report.seconds), []
-    plain = compile_module(module)
+    phases, warnings, refusal = Phases(report.seconds), [], None
+    try:
+        plain = compile_module(module)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        plain, refusal = None, error
     phases.end("compile")
     report.name = module.operation.attributes["sym_name"].value
+    candidates = _Candidates(compile_module, module, options, report, phases, warnings)
     try:
-        executable = _search(compile_module, module, plain, options, limit, device, report, phases,
-                             warnings)
+        executable = _search(candidates, plain, refusal, limit, device, platform)
     except Exception as error:
         report.outcome, report.reason = _decide.FAILED, f"{type(error).__name__}: {error}"
         warnings.append((("failed", type(error).__name__), f"{report.name} is left as it is: "
                          f"{type(error).__name__}: {str(error)[:300]}"))
         executable = plain
+    if executable is None:
+        raise refusal
     return executable, report, warnings
 
 
-def _search(compile_module, module, plain, options, limit, device, report, phases, warnings):
+def _search(candidates, plain, refusal, limit, device, platform):
+    report, options, module = candidates.report, candidates.options, candidates.module
     if not options.is_for(report.name):
         report.outcome = _decide.OTHER_NAME
         return plain
-    stats = plain.get_compiled_memory_stats()
-    if stats.temp_size_in_bytes + stats.argument_size_in_bytes < options.min_peak:
-        return plain
-    if _number(module, "mhlo.num_partitions") * _number(module, "mhlo.num_replicas") > 1:
-        report.outcome, report.reason = NO_BETTER, SEVERAL_DEVICES
-        return plain
+    if plain is not None:
+        stats = plain.get_compiled_memory_stats()
+        if stats.temp_size_in_bytes + stats.argument_size_in_bytes < options.min_peak:
+            return plain
     base = parse(hlo_text(module).encode(), copies="pending", scheduler="default",
                  device=device if options.device == "auto" else options.device)
-    base = base.schedule("default")
-    estimate = base.memory()
-    before = Measured.of(plain, estimate)
-    report.before, report.num_instructions = before.memory, base.num_instructions
+    # What XLA will fuse is decided about as fused: first on that form of the module, then on the module as it is.
+    forms = [base.schedule("default", fuse=True), base.schedule("default")]
+    if platform == "cpu":
+        forms.reverse()
+    estimate = forms[0].memory()
+    before = Measured.of(plain, estimate) if plain is not None else \
+        Measured.of_refusal(refusal, estimate, num_devices(module))
+    report.before, report.num_instructions = before.memory, forms[-1].num_instructions
     has_goal = report.goal(limit, options, has_bound=False) is not None  # XLA has still to fuse
-    phases.end("measure")
+    candidates.phases.end("measure")
     if not has_goal:
         return plain
-    best = _attempts(compile_module, module, base, before, options, report, phases, warnings)
+    candidates.best = before
+    for form in forms:
+        if not candidates.is_met():
+            _attempts(candidates, form, platform)
+    best = candidates.best
     report.set_after(best.memory)
     if best is not before:
         report.outcome = CHANGED
@@ -140,15 +245,27 @@ def _search(compile_module, module, plain, options, limit, device, report, phase
     return best.executable
 
 
-def _attempts(compile_module, module, base, before, options, report, phases, warnings):
-    """The first result within the budget, or else the one with the least memory."""
-    best, counts = before, options.limit_counts
-    wanted = report.limit_bytes / before.memory.counted_bytes(counts)
-    goal = int(base.memory().counted_bytes(counts) * wanted)
+def _protection(options, platform):
+    """What keeps XLA from merging clones again, as jax.checkpoint does: XLA:CPU drops opt-barriers before it merges, the
+    others keep them, and a conditional would cost them time."""
+    if options.protect != "auto":
+        return lib.PROTECTS[options.protect]
+    return lib.PROTECTS["conditional" if platform == "cpu" else "opt-barrier"]
+
+
+def _attempts(candidates, base, platform):
+    """Budgets for the module before optimization, each corrected by what XLA has assigned under the last one, until a
+    result is within the budget."""
+    report, options, phases = candidates.report, candidates.options, candidates.phases
+    estimate = base.memory()
+    limit, whole = report.limit_bytes, candidates.counted(candidates.best)
+    goal = int(estimate.counted_bytes(options.limit_counts) * limit / whole)
     for _ in range(MOST_ATTEMPTS):
+        if not candidates.num_left:
+            break
         remat, keeps = _decide.remat_options_for(options, report)
-        if options.protect == "auto":  # XLA's optimizations undo the others
-            remat.protect = lib.PROTECTS["conditional"]
+        remat.protect = _protection(options, platform)
+        remat.emit = lib.EMITS["unscheduled"]
         result = base._rematerialize(Budget("bytes", goal), remat, keeps,
                                      trip_count=options.trip_count)
         phases.end("remat")
@@ -161,20 +278,7 @@ def _attempts(compile_module, module, base, before, options, report, phases, war
         if not result.num_rematerialized:  # another order was enough, which XLA does not take over
             goal = goal * 3 // 4
             continue
-        try:
-            made = Measured.of(compile_module(stablehlo(result.text(), module)), base.memory())
-        except Exception as error:
-            warnings.append(("refused", f"XLA does not compile {report.name} as it was rewritten: "
-                             f"{str(error)[:300]}"))
+        made = candidates.try_it(result, estimate)
+        if made is None or candidates.is_met() or not limit or not result.is_met:
             break
-        phases.end("compile")
-        if made.memory.temp_bytes < best.memory.temp_bytes:
-            best = made
-            report.num_rematerialized = result.num_rematerialized
-            report.algorithm = result.algorithm or options.algorithm
-            report.modelled_seconds = (result.cost_before.seconds, result.cost_after.seconds)
-        reached = made.memory.counted_bytes(counts)
-        if reached <= report.limit_bytes or not report.limit_bytes or not result.is_met:
-            break
-        goal = int(goal * report.limit_bytes / reached)
-    return best
+        goal = int(goal * min(0.95, limit / candidates.counted(made)))

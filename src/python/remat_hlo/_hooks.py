@@ -471,7 +471,7 @@ def _compile_before(inner, options, backend, module, *arguments, **named):
     if limit is None:
         return compile_module(module)
     executable, report, warnings = _before.compile_within(
-        compile_module, module, options, limit, device)
+        compile_module, module, options, limit, device, backend.platform)
     for cause, message in warnings:
         _warn_once(cause, message)
     report.is_eager = _is_eager()
@@ -512,14 +512,10 @@ def _may_be_worse(options, platform, compilation, executable):
         return False
 
 
-def _is_out_of_memory(error):
-    return "RESOURCE_EXHAUSTED" in str(error)
-
-
 def _after_failure(compilation, compile_again, error):
     """XLA does not compile a program as it was rewritten, so it is compiled as it was. Where there is no
     room for either, the error is that of the one which we expect to be smaller."""
-    if not _is_out_of_memory(error):
+    if not _before.is_out_of_memory(error):
         _refuse(compilation, f"XLA does not compile {_changed_name(compilation)} as it was rewritten: "
                 f"{_first_line(error)}")
         return compile_again()
@@ -527,7 +523,7 @@ def _after_failure(compilation, compile_again, error):
     try:
         plain = compile_again()
     except Exception as second:
-        raise error if _is_out_of_memory(second) else second
+        raise error if _before.is_out_of_memory(second) else second
     _refuse(compilation, f"XLA has no memory for {_changed_name(compilation)} as it was rewritten, and has "
             "enough without that")
     return plain
