@@ -27,7 +27,8 @@ from live_programs import PROGRAMS, compile_program, run  # noqa: E402
 
 import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
-from remat_hlo import _before, _decide, _hooks, _module, _options, _proto, _text  # noqa: E402
+from jax._src.interpreters import pxla  # noqa: E402
+from remat_hlo import _before, _decide, _hooks, _module, _options, _proto, _text, _trials  # noqa: E402
 
 QUIET = {"verbose": False}
 # The memory model is that of the XLA in JAX 0.12; the one in 0.10 packs some values tighter.
@@ -128,6 +129,120 @@ class SameBits(LiveTest):
         self.assertEqual([name for _, name, _ in entry_instructions(order)],
                          [name for _, name, _ in entry_instructions(_module.print_hlo(scheduled))])
         self.assertEqual(live.check(compiled).error, 0)
+
+
+class MaxSlowdown(LiveTest):
+    """The first steps of a changed program take turns with those of the program as it was, and the faster of the two
+    goes on where the former is slower than allowed."""
+
+    STEPS = 2 * (1 + _trials.STEPS)
+
+    def setUp(self):
+        super().setUp()
+        self.calls = 0
+        inner = pxla.ExecuteReplicated.__call__
+
+        def count(*arguments):
+            self.calls += 1
+            return inner(*arguments)
+
+        patch = unittest.mock.patch.object(pxla.ExecuteReplicated, "__call__", count)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def train(self, name, steps, **options):
+        """The outputs of each step as bytes, where each step has the weights of the last."""
+        function, (weights, x), donated = PROGRAMS[name]()
+        step = jax.jit(lambda weights, x: function(weights, x), donate_argnums=donated)
+        made = []
+        if options:
+            live.install("min", min_peak="64KiB", **options)
+        x = jax.device_put(x)
+        weights = [jax.device_put(w, may_alias=False) for w in weights]
+        for _ in range(steps):
+            weights, value = step(weights, x)
+            made.append((np.asarray(value).tobytes(), np.asarray(weights[0]).tobytes()))
+        return made
+
+    def report(self):
+        return next(r for r in live.last_reports(all=True) if r.measured_slowdown is not None)
+
+    def test_what_is_too_slow_is_taken_back(self):
+        expected = self.train("training_step", self.STEPS + 3)
+        self.calls = 0
+        # Both calls are at one place in the source, so that their modules are equal.
+        made, again = (self.train("training_step", steps, max_slowdown=0.01, verbose=True)
+                       for steps in (self.STEPS + 3, 2))
+        self.assertEqual(made, expected)
+        first, second = (r for r in live.last_reports(all=True) if r.outcome == _decide.SLOWER)
+        self.assertGreater(first.measured_slowdown, 0.01)
+        self.assertIn("0.01 allowed", first.reason)
+        (line,) = self.warnings()
+        self.assertRegex(line, "times its time as it was, measured over 3 steps, 0.01 allowed: it is taken back")
+        # It is not made again.
+        self.assertEqual(again, expected[:2])
+        self.assertTrue(second.from_cache)
+        self.assertEqual(_hooks.state.trials.of, {})
+        # Calls by way of Python: those that were measured, and one by which JAX finds its fast path, of each program.
+        self.assertLessEqual(self.calls, self.STEPS + 1 + 1 + 2)
+
+    def test_what_is_fast_enough_stays(self):
+        expected = self.train("training_step", self.STEPS + 3)
+        made = self.train("training_step", self.STEPS + 3, max_slowdown=1000, verbose=True)
+        self.assertEqual(made, expected)
+        self.assertEqual(self.report().outcome, _decide.CHANGED)
+        self.assertIn("1000 allowed", self.lines()[-1])
+        self.assertEqual(self.warnings(), [])
+        self.assertEqual(_hooks.state.trials.of, {})
+
+    def test_a_compiled_program_changes_in_place(self):
+        program, before, expected = reference("training_step")
+        live.install("min", min_peak="64KiB", max_slowdown=0.01, **QUIET)
+        compiled = compile_program(program)
+        self.assertTrue(live.check(compiled).is_changed)
+        for _ in range(self.STEPS):
+            self.assertEqual(run(compiled, program), expected)
+        self.assertEqual(compiled.memory_analysis().temp_size_in_bytes,
+                         before.memory_analysis().temp_size_in_bytes)
+        self.assertFalse(live.check(compiled).is_changed)
+        self.assertEqual(run(compiled, program), expected)
+
+    def test_threads(self):
+        program, _, expected = reference("mlp")
+        live.install("min", min_peak="64KiB", max_slowdown=0.01, **QUIET)
+        compiled = compile_program(program)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for made in pool.map(lambda _: run(compiled, program), range(4 * self.STEPS)):
+                self.assertEqual(made, expected)
+        self.assertEqual(len(self.warnings()), 1)
+        self.assertEqual(self.report().outcome, _decide.SLOWER)
+
+    def test_a_program_without_room_is_not_run(self):
+        program, _, expected = reference("mlp")
+        live.install("min", min_peak="64KiB", max_slowdown=0.01, **QUIET)
+        compiled = compile_program(program)
+        with unittest.mock.patch.object(_trials, "has_room", lambda executable: False):
+            for _ in range(3):
+                self.assertEqual(run(compiled, program), expected)
+        self.assertTrue(live.check(compiled).is_changed)
+        self.assertRegex(self.warnings()[0], "is not measured: as it was, it has no room")
+
+    def test_jax_without_what_is_needed(self):
+        live.uninstall()
+        with unittest.mock.patch.object(_trials, "NEEDED", (("jax._src.compiler", None, "no_such"),)):
+            live.install("min", min_peak="64KiB", max_slowdown=0.01, **QUIET)
+        program, _, expected = reference("mlp")
+        compiled = compile_program(program)
+        self.assertEqual(run(compiled, program), expected)
+        self.assertTrue(live.check(compiled).is_changed)
+        self.assertIn("does not let steps be measured", self.warnings()[0])
+
+    def test_values(self):
+        for value, message in ((0, "no number above 0"), ("fast", "could not convert"), (-1, "no number above 0")):
+            with self.assertRaisesRegex(ValueError, message):
+                live.install("min", max_slowdown=value)
+        with self.assertRaisesRegex(ValueError, "measures no steps"):
+            live.install("min", max_slowdown=2, stage="BEFORE_OPTIMIZATIONS")
 
 
 class Routes(LiveTest):

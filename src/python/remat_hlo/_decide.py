@@ -14,10 +14,10 @@ from ._module import Memory, parse, parse_plan, write_file
 from ._sizes import Budget, format_bytes, format_change, format_percent, parse_budget, parse_part
 
 # What a report says became of a module.
-CHANGED, SMALL, WITHIN, LITTLE, NO_BETTER, OTHER_NAME, FAILED, REFUSED, HARDLY = (
+CHANGED, SMALL, WITHIN, LITTLE, NO_BETTER, OTHER_NAME, FAILED, REFUSED, HARDLY, SLOWER = (
     "rematerialized", "small", "within the budget", "left as it is: little is reducible",
     "left as it is: no result is better", "name does not match", "failed", "refused by XLA",
-    "left as it is: the result hardly helps")
+    "left as it is: the result hardly helps", "taken back: slower than allowed")
 # Results below this part of the peak are not recomputed, unless a limit is given.
 SMALL_SHARE = 256
 # How the figure that a budget counts is called in a line.
@@ -40,6 +40,8 @@ class LiveReport:
     before: typing.Optional[Memory] = None
     after: typing.Optional[Memory] = None
     modelled_seconds: typing.Optional[tuple] = None  # before, after
+    # Of max_slowdown: the shortest measured step, as a multiple of that of the program as it was.
+    measured_slowdown: typing.Optional[float] = None
     times: typing.Optional[str] = None  # whose seconds: "roofline", "measured, 12 steps", …
     num_instructions: int = 0
     num_rematerialized: int = 0

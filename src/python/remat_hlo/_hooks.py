@@ -17,8 +17,8 @@ import _thread as _thread_module
 import jax
 from jax import monitoring
 
-from . import __version__, _before, _decide, _library as lib, _plugins, _proto, _text
-from ._decide import CHANGED, FAILED, REFUSED, LiveReport
+from . import __version__, _before, _decide, _library as lib, _plugins, _proto, _text, _trials
+from ._decide import CHANGED, FAILED, REFUSED, SLOWER, LiveReport
 from ._module import patch_proto
 from ._options import Options
 from ._sizes import SHARE, Budget, format_bytes, parse_budget, parse_size
@@ -55,7 +55,9 @@ class State:
         self.cache = collections.OrderedDict()  # key: (report, serialized module or None)
         self.cached_bytes = 0
         self.auto_limits = {}      # headroom: (bytes or None, why there are none)
-        self.refused = set()       # digests of results that XLA did not compile
+        self.refused = {}          # key of a result that is not made again: the outcome of its report
+        self.trials = _trials.Trials()
+        self.has_trials = False    # whether what they need of JAX has been replaced
 
 
 state = State()
@@ -170,7 +172,7 @@ def _transform(options, compilations, platform, serialized):
         made = cached[1]
     with state.lock:
         if key in state.refused:
-            report = dataclasses.replace(report, outcome=REFUSED)
+            report = dataclasses.replace(report, outcome=state.refused[key])
             made = None
     report.is_eager = bool(compilations) and all(c.is_eager for c in compilations)
     _remember(report)
@@ -488,8 +490,7 @@ def _refuse(compilation, why):
     """From now on, what was made of these modules is not made again."""
     with state.lock:
         for key, report in compilation.changed:
-            state.refused.add(key)
-            report.outcome = REFUSED
+            state.refused[key] = report.outcome = REFUSED
     _warn_once("refused", f"{why}; it is compiled as it was")
     compilation.changed.clear()
 
@@ -544,6 +545,47 @@ def _better(compilation, compile_again, made):
     return plain
 
 
+def _begin_trial(options, compilation, compile_again, made):
+    """The first steps of what was made are measured beside those of the program as it was, if that compiles."""
+    if not compilation.changed or options.max_slowdown is None or compilation.is_for_absent:
+        return
+    if jax.process_count() > 1:
+        _warn_once("processes", "max_slowdown does nothing in a job of several processes, which have to run the same "
+                   "program")
+        return
+    if not state.has_trials:
+        _warn_once("trials", "max_slowdown does nothing: this version of JAX does not let steps be measured")
+        return
+    compilation.options = None  # what follows is compiled as it is
+    try:
+        plain = compile_again()
+    except Exception as error:
+        LOGGER.debug("remat_hlo: %s as it was does not compile: %s", compilation.name, _first_line(error))
+        return
+    changed = list(compilation.changed)
+    state.trials.begin(made, plain, options.max_slowdown,
+                       lambda slowdown, is_taken_back: _end_trial(options, changed, slowdown, is_taken_back))
+
+
+def _end_trial(options, changed, slowdown, is_taken_back):
+    name = changed[0][1].name
+    if slowdown is None:
+        _warn_once(("room", name), f"{name} is not measured: as it was, it has no room")
+        return
+    said = (f"{name}: {slowdown:.2f} times its time as it was, measured over {_trials.STEPS} steps, "
+            f"{options.max_slowdown:g} allowed")
+    with state.lock:
+        for key, report in changed:
+            report.measured_slowdown = slowdown
+            if is_taken_back:
+                state.refused[key] = report.outcome = SLOWER
+                report.reason = said.partition(": ")[2]
+    if is_taken_back:
+        _warn_once(("slower", name), f"{said}: it is taken back")
+    elif options.verbose:
+        _say(said)
+
+
 def _devices_of(backend):
     """(their kind, whether they are not there). One client has devices of one kind."""
     try:
@@ -588,9 +630,10 @@ def _guard_compilations():
                 if not compilation.changed:
                     raise
                 return _after_failure(compilation, compile_it, error)
-            if not _may_be_worse(options, backend.platform, compilation, made):
-                return made
-            return _better(compilation, compile_it, made)
+            if _may_be_worse(options, backend.platform, compilation, made):
+                made = _better(compilation, compile_it, made)
+            _begin_trial(options, compilation, compile_it, made)
+            return made
 
     _replace(compiler, "backend_compile_and_load", inner, backend_compile_and_load)
 
@@ -657,6 +700,8 @@ def begin(options):
         if not state.undo:
             _guard_persistent_cache()
             _guard_compilations()
+        if options.max_slowdown is not None and not state.has_trials:
+            state.has_trials = state.trials.replace(_replace)
         if not state.is_listening:
             _listen()
 
@@ -671,6 +716,8 @@ def end():
             return
         while state.undo:
             state.undo.pop()()
+        state.has_trials = False
+        state.trials.clear()
         if state.is_listening:
             _stop_listening()
         if state.compilations or not state.registered:

@@ -41,6 +41,9 @@ class Options:
     check: str = _option("auto", "whether a changed program is compiled as it was, too, and the smaller one kept: "
                          "auto, where XLA assigns more than it may come down to without us; always; never",
                          choices=("auto", "always", "never"))
+    max_slowdown: float = _option(None, "a changed program that takes more than so many times what it took as it was, "
+                                  "measured over the first steps, which take turns, is taken back: 1.3",
+                                  parse=float)
     small_node_limit: int = _option(None, "results of at most this size are not recomputed "
                                     "[1MiB, or a 256th of the peak]",
                                     parse=parse_size)
@@ -104,6 +107,10 @@ class Options:
         if not SHARE.fullmatch(self.headroom) or self.headroom.startswith("r"):
             parse_size(self.headroom)
         parse_part(self.min_reducible, 0)
+        if self.max_slowdown is not None and not 0 < self.max_slowdown < float("inf"):
+            raise ValueError(f"max_slowdown: {self.max_slowdown} is no number above 0")
+        if self.max_slowdown is not None and self.stage == "BEFORE_OPTIMIZATIONS":
+            raise ValueError("max_slowdown: stage='BEFORE_OPTIMIZATIONS' measures no steps")
         if self.effort is not None and not 0 <= self.effort <= 9:
             raise ValueError(f"effort: {self.effort} is none of 0 to 9")
         if self.device != "auto" and self.device not in devices() and \
