@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "advice/advisor.h"
+#include "advice/updates.h"
 #include "emit/human.h"
 #include "ir/attribute.h"
 
@@ -217,59 +218,6 @@ static rh_module *simulate(const Advisor *advisor, const Matching *matching,
   }
   arena_reset(advisor->scratch, mark);
   return copy;
-}
-
-/* Whether an operation computes each element of its result from the same elements of its operands.
- */
-static bool is_elementwise(const Module *module, InstId id) {
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  return opcode_has(opcode, OPF_ELEMENTWISE) || opcode == OPCODE_COPY ||
-         opcode == OPCODE_BROADCAST || opcode == OPCODE_RESHAPE || opcode == OPCODE_TRANSPOSE ||
-         opcode == OPCODE_TUPLE || inst_is_pass_through(module, id);
-}
-
-enum { MAX_VISITED = 64 };
-
-typedef struct Queue {
-  InstId ids[MAX_VISITED];
-  uint32_t len;
-} Queue;
-
-static void visit(Queue *queue, InstId id) {
-  for (uint32_t i = 0; i < queue->len; i++) {
-    if (queue->ids[i] == id) return;
-  }
-  if (queue->len < MAX_VISITED) queue->ids[queue->len++] = id;
-}
-
-/* Visits the operands of a fusion that its result is computed from element by element: beside a
- * product that is added, say, as XLA:TPU fuses gradients of weights with their update. */
-static void visit_fusion(const Module *module, InstId fusion, Queue *queue) {
-  Queue inner = {.len = 0};
-  visit(&inner, comp_get(module, inst_callees(module, fusion)[0])->root);
-  for (uint32_t at = 0; at < inner.len; at++) {
-    InstId id = inner.ids[at];
-    const Instruction *inst = inst_get(module, id);
-    if (inst->opcode == OPCODE_PARAMETER)
-      visit(queue, inst_operand(module, fusion, (uint32_t)inst->index));
-    for (uint32_t i = 0; is_elementwise(module, id) && i < inst->num_operands; i++)
-      visit(&inner, inst_operand(module, id, i));
-  }
-}
-
-/* Whether an instruction computes from a parameter element by element, itself or by a few others:
- * then the result is a new version of the parameter, as an update makes it. */
-static bool is_update_of(const Module *module, InstId id, InstId param) {
-  Queue queue = {.len = 0};
-  visit(&queue, id);
-  for (uint32_t at = 0; at < queue.len; at++) {
-    const Instruction *inst = inst_get(module, queue.ids[at]);
-    if (queue.ids[at] == param) return true;
-    if (inst->opcode == OPCODE_FUSION) visit_fusion(module, queue.ids[at], &queue);
-    for (uint32_t i = 0; is_elementwise(module, queue.ids[at]) && i < inst->num_operands; i++)
-      visit(&queue, inst_operand(module, queue.ids[at], i));
-  }
-  return false;
 }
 
 /* Whether at least half of the bytes that would be donated are for new versions of themselves. */

@@ -196,6 +196,8 @@ def _patched_scan(remedy, plain):
         if remedy["kind"] == "checkpoint-scan":
             return plain(wrapped, carry, xs, length, **named)
         inner, trips = remedy["segment"], remedy["num_instances"]
+        if any(leaf.shape[0] != trips for leaf in jax.tree.leaves(xs)):
+            raise CannotApply(f"the scan has not the {trips} iterations of the loop: a library has peeled some")
         split = jax.tree.map(lambda x: x.reshape(trips // inner, inner, *x.shape[1:]), xs)
         segment = jax.checkpoint(lambda c, x: plain(wrapped, c, x, None if jax.tree.leaves(x) else inner, **named))
         carry, ys = plain(segment, carry, split, None if jax.tree.leaves(xs) else trips // inner)

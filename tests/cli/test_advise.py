@@ -60,6 +60,29 @@ ENTRY e {
 }
 """
 
+# Gradients that are summed up over four devices, a moment that only the update reads, and weights that a product
+# reads.
+MOMENTUM = """HloModule jit_step, is_scheduled=true, num_partitions=4, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  w = f32[256,256]{1,0} parameter(0), metadata={op_name="weights"}
+  m = f32[256,256]{1,0} parameter(1), metadata={op_name="state.mu['w']"}
+  x = f32[8,256]{1,0} parameter(2), metadata={op_name="batch"}
+  y = f32[8,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/dot_general"}
+  d = f32[256,256]{1,0} dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  g = f32[256,256]{1,0} all-reduce(d), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=sum
+  n = f32[256,256]{1,0} add(m, g)
+  v = f32[256,256]{1,0} subtract(w, n)
+  ROOT r = (f32[256,256]{1,0}, f32[256,256]{1,0}) tuple(v, n)
+}
+"""
+
 # Rows of 4096 columns, which a softmax sums up row by row, and a loss that is a number for each row.
 LOGITS = """HloModule jit_loss, is_scheduled=true
 
@@ -218,7 +241,7 @@ class Advise(ToolTest):
         listed = self.expect(0, "list", "--names=remedies").out.split()
         for path in (AFTER, UNROLLED):
             for remedy in self.advise(path)["remedies"]:
-                self.assertIn(remedy["kind"], [*listed, "chunk-loss"])
+                self.assertIn(remedy["kind"], [*listed, "chunk-loss", "narrow-state", "host-state", "shard-state"])
 
     def test_scan(self):
         """The body of the scan is named, at its line, and the figure is that of the rewrite."""
@@ -271,6 +294,19 @@ class Advise(ToolTest):
         (self.dir / "fused.hlo").write_text(FUSED_UPDATE)
         self.assertEqual([(r["kind"], r["argument"], r["confidence"]) for r in self.advise("fused.hlo")["remedies"]],
                          [("donate", "weights", "high"), ("donate", "moments", "high")])
+
+    def test_state(self):
+        """Moments, which only their update reads, and not weights, take half in bf16, nothing on the host but while they
+        are updated, and a quarter on each of four devices that sum up their gradients."""
+        (self.dir / "momentum.hlo").write_text(MOMENTUM)
+        found = {r["kind"]: r for r in self.advise("momentum.hlo")["remedies"]}
+        size = 4 * 256 * 256
+        for kind, saved in (("narrow-state", size // 2), ("shard-state", 3 * size // 4)):
+            self.assertEqual((found[kind]["argument"], found[kind]["parameters"], found[kind]["saved_bytes"]),
+                             ("state", [1], saved), kind)
+        self.assertEqual((found["shard-state"]["num_chunks"], found["shard-state"]["confidence"]), (4, "medium"))
+        self.assertIn("pinned_host", found["host-state"]["code"] if "host-state" in found else "pinned_host")
+        self.assertNotIn("`weights`", " ".join(r["title"] for r in found.values()))
 
     def test_logits_in_pieces(self):
         (self.dir / "logits.hlo").write_text(LOGITS)

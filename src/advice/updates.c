@@ -1,0 +1,161 @@
+#include "advice/updates.h"
+
+#include "ir/attribute.h"
+
+/* Whether an operation computes each element of its result from the same elements of its operands.
+ */
+bool is_elementwise(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return opcode_has(opcode, OPF_ELEMENTWISE) || opcode == OPCODE_COPY ||
+         opcode == OPCODE_BROADCAST || opcode == OPCODE_RESHAPE || opcode == OPCODE_TRANSPOSE ||
+         opcode == OPCODE_TUPLE || inst_is_pass_through(module, id);
+}
+
+enum { MAX_VISITED = 64 };
+
+typedef struct Queue {
+  InstId ids[MAX_VISITED];
+  uint32_t len;
+} Queue;
+
+static void visit(Queue *queue, InstId id) {
+  for (uint32_t i = 0; i < queue->len; i++) {
+    if (queue->ids[i] == id) return;
+  }
+  if (queue->len < MAX_VISITED) queue->ids[queue->len++] = id;
+}
+
+/* Visits the operands of a fusion that an element of its result is computed from element by
+ * element: beside a product that is added, say, as XLA:TPU fuses gradients of weights with their
+ * update. */
+static void visit_fusion(const Module *module, InstId fusion, uint32_t element, Queue *queue) {
+  Queue inner = {.len = 0};
+  InstId root = comp_get(module, inst_callees(module, fusion)[0])->root;
+  bool has_elements = inst_get(module, root)->opcode == OPCODE_TUPLE;
+  visit(&inner, has_elements ? inst_operand(module, root, element) : root);
+  for (uint32_t at = 0; at < inner.len; at++) {
+    InstId id = inner.ids[at];
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_PARAMETER)
+      visit(queue, inst_operand(module, fusion, (uint32_t)inst->index));
+    for (uint32_t i = 0; is_elementwise(module, id) && i < inst->num_operands; i++)
+      visit(&inner, inst_operand(module, id, i));
+  }
+}
+
+/* Visits what an instruction is computed from element by element. */
+static void visit_sources(const Module *module, InstId id, Queue *queue) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_FUSION) visit_fusion(module, id, 0, queue);
+  if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
+    InstId fusion = inst_operand(module, id, 0);
+    if (inst_get(module, fusion)->opcode == OPCODE_FUSION) {
+      visit_fusion(module, fusion, (uint32_t)inst->index, queue);
+      return;
+    }
+  }
+  for (uint32_t i = 0; is_elementwise(module, id) && i < inst->num_operands; i++)
+    visit(queue, inst_operand(module, id, i));
+}
+
+uint32_t update_distance(const Module *module, InstId id, InstId param) {
+  Queue queue = {.len = 0};
+  visit(&queue, id);
+  for (uint32_t at = 0; at < queue.len; at++) {
+    if (queue.ids[at] == param) return at;
+    visit_sources(module, queue.ids[at], &queue);
+  }
+  return NO_ID;
+}
+
+/* ---- replicas ---- */
+
+/* The number of devices that a collective sums over. */
+static int64_t devices_of(const Module *module, InstId id) {
+  const ModuleHeader *header = &module->source->header;
+  if (inst_attr(module, id, ATTR_REPLICA_GROUPS)) {
+    IntSlice groups = inst_attr_ints(module, id, ATTR_REPLICA_GROUPS);
+    if (groups.len == 2 && groups.data[0] > 0 && groups.data[1] > 0) return groups.data[1];
+  }
+  return header->num_partitions > 1 ? header->num_partitions : header->replica_count;
+}
+
+static bool is_sum_over_devices(const Module *module, InstId id, int64_t num_elements) {
+  InstId from = id;
+  const Shape *shape = inst_shape(module, id);
+  while (inst_get(module, from)->opcode == OPCODE_GET_TUPLE_ELEMENT ||
+         inst_get(module, from)->opcode == OPCODE_ALL_REDUCE_DONE ||
+         inst_get(module, from)->opcode == OPCODE_BITCAST)
+    from = inst_operand(module, from, 0);
+  Opcode opcode = (Opcode)inst_get(module, from)->opcode;
+  return (opcode == OPCODE_ALL_REDUCE || opcode == OPCODE_ALL_REDUCE_START) &&
+         shape_is_array(shape) && shape->num_elements == num_elements;
+}
+
+int64_t update_replicas(const Module *module, InstId id, int64_t num_elements) {
+  Queue queue = {.len = 0};
+  visit(&queue, id);
+  for (uint32_t at = 0; at < queue.len; at++) {
+    InstId from = queue.ids[at];
+    if (is_sum_over_devices(module, from, num_elements)) {
+      while (inst_get(module, from)->opcode != OPCODE_ALL_REDUCE &&
+             inst_get(module, from)->opcode != OPCODE_ALL_REDUCE_START)
+        from = inst_operand(module, from, 0);
+      return devices_of(module, from);
+    }
+    visit_sources(module, from, &queue);
+  }
+  return 0;
+}
+
+/* ---- state ---- */
+
+static bool is_read_by_element(const Module *module, InstId user, InstId operand) {
+  const Instruction *inst = inst_get(module, user);
+  if (inst->opcode != OPCODE_FUSION) return is_elementwise(module, user);
+  const Computation *comp = comp_get(module, inst_callees(module, user)[0]);
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    if (inst_operand(module, user, i) != operand) continue;
+    InstId param = id_list(module, comp->params)[i];
+    for (uint32_t u = 0; u < inst_get(module, param)->users.len; u++) {
+      if (!is_elementwise(module, inst_users(module, param)[u])) return false;
+    }
+  }
+  return true;
+}
+
+/* Whether an instruction makes an output, perhaps in another form. */
+static bool makes_output(const Module *module, InstId id) {
+  InstId queue[MAX_VISITED] = {id};
+  uint32_t len = 1;
+  for (uint32_t at = 0; at < len; at++) {
+    if (inst_is_root(module, queue[at])) return true;
+    for (uint32_t i = 0; i < inst_get(module, queue[at])->users.len; i++) {
+      InstId user = inst_users(module, queue[at])[i];
+      if (inst_is_root(module, user)) return true;
+      bool is_form =
+          inst_is_pass_through(module, user) || inst_get(module, user)->opcode == OPCODE_COPY;
+      if (is_form && len < MAX_VISITED) queue[len++] = user;
+    }
+  }
+  return false;
+}
+
+bool is_only_updated(const Module *module, InstId param) {
+  InstId queue[MAX_VISITED] = {param};
+  uint32_t len = 1;
+  for (uint32_t at = 0; at < len; at++) {
+    for (uint32_t i = 0; i < inst_get(module, queue[at])->users.len; i++) {
+      InstId user = inst_users(module, queue[at])[i];
+      bool is_form =
+          inst_is_pass_through(module, user) || inst_get(module, user)->opcode == OPCODE_COPY;
+      if (inst_is_root(module, user)) continue;
+      if (is_form && len < MAX_VISITED) {
+        queue[len++] = user;
+      } else if (!is_read_by_element(module, user, queue[at]) || !makes_output(module, user)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}

@@ -1,0 +1,29 @@
+/* Which outputs of a module are new versions of which of its parameters: weights, and the state of
+ * an optimizer. */
+#ifndef REMAT_HLO_ADVICE_UPDATES_H
+#define REMAT_HLO_ADVICE_UPDATES_H
+
+#include "ir/module.h"
+
+/* Whether an operation computes each element of its result from the same elements of its operands.
+ */
+bool is_elementwise(const Module *module, InstId id);
+
+/* How far a parameter is from an instruction that is computed from it element by element, itself or
+ * by a few others; NO_ID = it is not. */
+uint32_t update_distance(const Module *module, InstId id, InstId param);
+
+/* Whether it is: then the result is a new version of the parameter, as an update makes it. */
+static inline bool is_update_of(const Module *module, InstId id, InstId param) {
+  return update_distance(module, id, param) != NO_ID;
+}
+
+/* The number of devices that sum up what an instruction updates an array of so many elements by:
+ * each of them has the same array. 0 = they do not. */
+int64_t update_replicas(const Module *module, InstId id, int64_t num_elements);
+
+/* Whether a parameter is read by nothing but operations on its single elements that make outputs,
+ * as moments are, and weights are not. */
+bool is_only_updated(const Module *module, InstId param);
+
+#endif
