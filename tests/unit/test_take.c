@@ -1,0 +1,107 @@
+/* Which line take_first_met() takes, against a slow search that applies and measures one line after
+ * the other. */
+#include "remat/search/job.h"
+
+#include "ir/module_check.h"
+#include "search_fixture.h"
+
+enum { NUM_LAYERS = 6, NUM_LIMITS = 8 };
+
+#define SUM                                                          \
+  "sum { first = f32[] parameter(0)\n second = f32[] parameter(1)\n" \
+  "ROOT total = f32[] add(first, second) }\n"
+
+/* A network whose layers keep arrays of different sizes for the way back. */
+static Fixture make_network(void) {
+  Arena *arena = arena_new(NULL);
+  const char *body = "z = f32[] constant(0)\nx0 = f32[64] parameter(0)\n";
+  for (int i = 0; i < NUM_LAYERS; i++) {
+    text_add(arena, &body,
+             "e%d = f32[64] sine(x%d)\n w%d = f32[%d,64] broadcast(e%d), dimensions={1}\n", i, i, i,
+             2 + i % 3, i);
+    text_add(arena, &body,
+             "l%d = f32[%d,64] exponential(w%d)\n"
+             "x%d = f32[64] reduce(l%d, z), dimensions={0}, to_apply=sum\n",
+             i, 2 + i % 3, i, i + 1, i);
+  }
+  text_add(arena, &body, "g%d = f32[64] negate(x%d)\n", NUM_LAYERS, NUM_LAYERS);
+  for (int i = NUM_LAYERS; i-- > 0;)
+    text_add(arena, &body,
+             "t%d = f32[64] reduce(l%d, z), dimensions={0}, to_apply=sum\n"
+             "q%d = f32[64] multiply(t%d, e%d)\n %sg%d = f32[64] multiply(g%d, q%d)\n",
+             i, i, i, i, i, i ? "" : "ROOT ", i, i + 1, i);
+  Fixture fixture = fixture_parse_body(SUM, body);
+  arena_free(arena);
+  return fixture;
+}
+
+static SearchJob job_of(SearchFixture *search) {
+  SearchJob job = {.job = &search->job,
+                   .unmet_comp = NO_ID,
+                   .rules = {.num_threads = 1},
+                   .out = search->fixture.out,
+                   .scratch = search->fixture.scratch};
+  search_job_analyze(&job);
+  job.difference_bytes = search_job_difference(&job);
+  return job;
+}
+
+static Score measured(const SearchJob *job, const PricedLine *line) {
+  int64_t bytes = remat_state_peak(job->job, job->scratch);
+  return (Score){bytes <= job->job->peak_limit.bytes, bytes, line->seconds};
+}
+
+/* What the lines come to, one after the other, up to the first that meets the budget: the best one
+ * of these. The module is as before. */
+static Score slow_best(SearchJob *job, const PricedLine *found, const OtherLines *others) {
+  Arena *arena = arena_new(NULL);
+  RematState before = remat_state_save(job->job, arena);
+  Score best = {0};
+  for (uint32_t i = 0; i < others->len + 1 && !best.is_met; i++) {
+    const PricedLine *line = i ? &others->list[i - 1] : found;
+    take_line(job, job->job->rewrite->module->entry, line);
+    Score score = measured(job, line);
+    if (i == 0 || score_is_better(score, best)) best = score;
+    search_job_restore(job, &before, 0);
+  }
+  arena_free(arena);
+  return best;
+}
+
+START_TEST(no_line_that_was_found_is_better) {
+  static const char *const models[] = {"heap", "liveness"};
+  SearchFixture search;
+  search_begin(&search, make_network(), models[_i % 2], NULL, true);
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  SearchJob job = job_of(&search);
+  int64_t peak_bytes = remat_state_peak(&search.job, scratch);
+  search.job.peak_limit.bytes = peak_bytes / 100 * (95 - 9 * (_i / 2));
+  LineLimit limit = limit_of_line(search.job.peak_limit, job.difference_bytes);
+  SearchGraph graph = search_graph_build(&job.context, search.fixture.module->entry, out, scratch);
+  Line line = line_of_graph(&graph, out);
+  OtherLines others = {0};
+  PricedLine found = search_line(&line, limit.bytes, &job.rules, NULL, &others, out, scratch);
+  Score slow = slow_best(&job, &found, &others);
+  take_first_met(&job, &found, &others, out);
+  Score taken = job.entry.taken;
+  ck_assert_msg(!score_is_better(slow, taken), "%d %lld %g is taken, and %d %lld %g was found",
+                taken.is_met, (long long)taken.bytes, taken.seconds, slow.is_met,
+                (long long)slow.bytes, slow.seconds);
+  ck_assert_int_eq(remat_state_peak(&search.job, scratch), taken.bytes);
+  ck_assert(taken.is_met == (taken.bytes <= search.job.peak_limit.bytes));
+  ck_assert(!found.fits || taken.bytes < peak_bytes);
+  InstId bad;
+  ck_assert_int_eq(module_check(search.fixture.module, NULL), RH_OK);
+  ck_assert(schedule_is_valid(search.fixture.module, &search.schedule, &bad, scratch));
+  arena_free(job.arena);
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("take");
+  TCase *tc = tcase_create("take");
+  tcase_add_loop_test(tc, no_line_that_was_found_is_better, 0, 2 * NUM_LIMITS);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
