@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "remat/legality/safe_reads.h"
 
-enum { SHOWN_CHARS = 1200 }; /* Check cannot take long messages */
+enum {
+  SHOWN_CHARS = 1200, /* Check cannot take long messages */
+  NEW_PART = 4,       /* of the seeds, as a divisor, that are new each time */
+};
 
 static int append(void *context, const char *data, size_t length) {
   Text *text = context;
@@ -171,15 +175,27 @@ static int default_seeds(int num_seeds) {
 #endif
 }
 
+/* Where new seeds begin: somewhere else each time. */
+static int first_new_seed(void) {
+  enum { BEYOND_FIXED = 1000000, PLACES = 100000, APART = 10000 };
+  return BEYOND_FIXED + (int)(time(NULL) % PLACES) * APART;
+}
+
 int run_property(const char *name, const TTest *test, int num_seeds) {
+  bool is_asked_for = getenv("REMAT_HLO_SEED");
   int first = number_from("REMAT_HLO_SEED", 1);
   int count = number_from("REMAT_HLO_SEEDS", default_seeds(num_seeds));
+  int num_new = is_asked_for ? 0 : number_from("REMAT_HLO_NEW_SEEDS", count / NEW_PART);
+  int first_new = first_new_seed();
   Suite *suite = suite_create(name);
   TCase *tc = tcase_create(name);
   tcase_set_timeout(tc, 120);
-  tcase_add_loop_test(tc, test, first, first + count);
+  tcase_add_loop_test(tc, test, first, first + count - (num_new < count ? num_new : 0));
+  if (num_new) tcase_add_loop_test(tc, test, first_new, first_new + num_new);
   suite_add_tcase(suite, tc);
   SRunner *runner = srunner_create(suite);
+  if (num_new) printf("%d new seeds from %d on\n", num_new, first_new);
+  fflush(stdout); /* before processes are forked */
   srunner_run_all(runner, CK_ENV);
   int failed = srunner_ntests_failed(runner);
   srunner_free(runner);

@@ -40,11 +40,15 @@ static void check_mutation(const Sample *sample, const rh_module *before, Outcom
   if (rh_parse(changed.data, changed.length, NULL, &mutant, NULL) == RH_OK &&
       rh_check(mutant, NULL) == RH_OK &&
       (mutations[kind].is_order_only || differ(outcome, interpret(mutant->module)))) {
-    rh_status status = rh_verify(before, mutant, NULL, NULL, NULL);
-    bool is_refused = status == RH_NOT_EQUIVALENT;
-    ck_assert_msg(is_refused, "%s at %.*s (%.*s): accepted\n%s", mutations[kind].name,
-                  (int)name.len, name.data, 150, changed.data + edit.span.begin,
-                  sample_shown(sample));
+    static const rh_copies copies[] = {RH_COPIES_AUTO, RH_COPIES_INSERTED};
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+      rh_settings settings = RH_SETTINGS_INIT;
+      settings.copies = copies[i];
+      rh_status status = rh_verify(before, mutant, &settings, NULL, NULL);
+      ck_assert_msg(status == RH_NOT_EQUIVALENT, "%s at %.*s (%.*s): accepted\n%s",
+                    mutations[kind].name, (int)name.len, name.data, 150,
+                    changed.data + edit.span.begin, sample_shown(sample));
+    }
   }
   rh_module_free(mutant);
   free(changed.data);
