@@ -713,7 +713,8 @@ static void drop_callers(Finder *finder) {
   bool *is_dropped = arena_zarray(finder->scratch, bool, num_all);
   for (uint32_t o = 0; o < num_all; o++) {
     for (uint32_t i = 0; i < num_all && list[o].num_instances > 1; i++) {
-      bool is_alike = i != o && list[i].num_instances == list[o].num_instances;
+      bool is_alike = i != o && list[i].num_instances == list[o].num_instances &&
+                      list[i].function.len && list[o].function.len;
       if (!is_alike || !is_called_in(finder, list[i].call, list[o].call)) continue;
       is_dropped[o] |= is_all_of(finder->forward, &list[i], &list[o]);
     }
@@ -810,6 +811,7 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   drop_callers(&finder);
   add_scopes(&finder);
   take_scopes(&finder);
+  drop_callers(&finder);
   drop_whole(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].size = size_of(&found.list.data[i], forward);

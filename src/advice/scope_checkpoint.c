@@ -151,6 +151,192 @@ static int64_t freed_at_peak(const Study *study, const CheckpointChoice *choice)
   return bytes;
 }
 
+/* ---- what a repetition hands on ---- */
+
+/* Whether an instruction was traced at the same place as a frame. A derivative has stacks of its
+ * own. */
+static bool is_at(const Module *module, InstId id, const SourceFrame *place) {
+  SourceFrame frame;
+  const Metadata *metadata = inst_metadata(module, id);
+  return metadata && source_frame_get(module, metadata->stack_frame_id, &frame) &&
+         frame.line == place->line && str_equal(frame.file, place->file) &&
+         str_equal(frame.function, place->function);
+}
+
+/* Whether an instruction reads a value where the value was made in the program, as the derivative
+ * of tanh reads tanh: then it is of the repetition that made the value, and not of the next one. */
+static bool is_own_reader(const Module *module, InstId reader, InstId value) {
+  InstId maker = value;
+  if (inst_get(module, value)->opcode == OPCODE_FUSION)
+    maker = comp_get(module, inst_callees(module, value)[0])->root;
+  const Metadata *metadata = inst_metadata(module, maker);
+  if (!metadata) metadata = inst_metadata(module, value);
+  SourceFrame place;
+  if (!metadata || !source_frame_get(module, metadata->stack_frame_id, &place)) return false;
+  if (inst_get(module, reader)->opcode != OPCODE_FUSION) return is_at(module, reader, &place);
+  const Computation *comp = comp_get(module, inst_callees(module, reader)[0]);
+  bool is_own = false;
+  for (uint32_t i = 0; i < inst_get(module, reader)->num_operands; i++) {
+    if (inst_operand(module, reader, i) != value) continue;
+    InstId param = id_list(module, comp->params)[i];
+    for (uint32_t u = 0; u < inst_get(module, param)->users.len; u++) {
+      if (!is_at(module, inst_users(module, param)[u], &place)) return false;
+      is_own = true;
+    }
+  }
+  return is_own;
+}
+
+/* Of a value that a repetition hands on, the first reader in its own backward part; NO_ID if there
+ * is none. */
+static InstId own_reader_of(const Study *study, const Proposal *proposal,
+                            const CheckpointChoice *choice, SchedPos pos) {
+  const LateClones *clones = &choice->clones;
+  const CheckpointValue *value = &choice->values[pos];
+  InstId id = clones->sequence.ids[pos], first = NO_ID;
+  bool is_handed_on = is_wrapped(proposal, pos) && value->is_kept && !value->is_fixed &&
+                      !policy_saves(study, proposal->policy, id);
+  for (uint32_t i = 0; is_handed_on && i < inst_get(clones->module, id)->users.len; i++) {
+    InstId user = inst_users(clones->module, id)[i];
+    bool is_late = user < clones->first_new && clones->positions[user] > clones->early_end;
+    if (!is_late || !is_own_reader(clones->module, user, id)) continue;
+    if (first == NO_ID || clones->positions[user] < clones->positions[first]) first = user;
+  }
+  return first;
+}
+
+/* Makes what a handed-on value is computed from be computed again for its own backward part. */
+static void want_outputs(const Study *study, const Proposal *proposal, CheckpointChoice *choice) {
+  for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
+    InstId reader = own_reader_of(study, proposal, choice, pos);
+    if (reader == NO_ID) continue;
+    SchedPos at = choice->clones.positions[reader];
+    InstId id = choice->clones.sequence.ids[pos];
+    for (uint32_t i = 0; i < inst_get(choice->clones.module, id)->num_operands; i++) {
+      InstId operand = inst_operand(choice->clones.module, id, i);
+      SchedPos origin = choice->origins[choice->clones.positions[operand]];
+      CheckpointValue *value = &choice->values[origin];
+      if (value->is_kept) continue;
+      if (value->last_late == NO_ID || value->last_late < at) value->last_late = at;
+      SchedPos *use = &choice->clones.early_values[origin].first_use;
+      if (*use == NO_ID || *use > at) *use = at;
+    }
+  }
+}
+
+/* Computes handed-on values again for their own backward part: under a checkpoint it does not read
+ * what was kept as the input of the next repetition. */
+static void repeat_outputs(const Study *study, const Proposal *proposal, Cloning *cloning) {
+  const CheckpointChoice *choice = &cloning->choice;
+  Module *module = cloning->made->module;
+  Arena *scratch = study->advisor->scratch;
+  Sequence old = cloning->made->schedule.of[study->comp];
+  InstId *before = arena_array(cloning->arena, InstId, module->insts.len); /* by InstId */
+  memset(before, 0xff, module->insts.len * sizeof *before);
+  uint32_t num_old = module->insts.len, num_made = 0;
+  for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
+    InstId id = choice->clones.sequence.ids[pos];
+    InstId first = own_reader_of(study, proposal, choice, pos);
+    if (first == NO_ID || before[first] != NO_ID) continue;
+    InstId clone = rewrite_clone(&cloning->rewrite, id, scratch);
+    for (uint32_t i = 0; i < inst_get(module, clone)->num_operands; i++) {
+      InstId operand = inst_operand(module, clone, i);
+      InstId image = operand < num_old ? choice->clones.images[operand] : NO_ID;
+      if (image != NO_ID) rewrite_set_operand(&cloning->rewrite, clone, i, image);
+    }
+    IdVec readers = {0};
+    for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+      InstId user = inst_users(module, id)[i];
+      bool is_late = user < choice->clones.first_new &&
+                     choice->clones.positions[user] > choice->clones.early_end;
+      if (is_late && is_own_reader(module, user, id)) *vec_push(cloning->arena, &readers) = user;
+    }
+    for (uint32_t r = 0; r < readers.len; r++) {
+      for (uint32_t i = 0; i < inst_get(module, readers.data[r])->num_operands; i++) {
+        if (inst_operand(module, readers.data[r], i) == id)
+          rewrite_set_operand(&cloning->rewrite, readers.data[r], i, clone);
+      }
+    }
+    before[first] = clone;
+    num_made++;
+  }
+  Sequence sequence = {.ids = arena_array(cloning->made->arena, InstId, old.len + num_made)};
+  for (SchedPos pos = 0; pos < old.len; pos++) {
+    if (old.ids[pos] < num_old && before[old.ids[pos]] != NO_ID)
+      sequence.ids[sequence.len++] = before[old.ids[pos]];
+    sequence.ids[sequence.len++] = old.ids[pos];
+  }
+  cloning->made->schedule.of[study->comp] = sequence;
+}
+
+/* Whether a fusion within a fusion only changes the form of its operand. */
+static bool is_form(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_BITCAST) return true;
+  if (inst->opcode != OPCODE_FUSION || inst->num_operands != 1) return false;
+  InstId root = comp_get(module, inst_callees(module, id)[0])->root;
+  return inst_get(module, root)->opcode == OPCODE_BITCAST;
+}
+
+/* Whether an operation takes an f32 array as bf16, as a product does on a TPU, whose default
+ * precision is one pass of bf16. */
+static bool takes_bf16(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_DOT || inst->opcode == OPCODE_CONVOLUTION) return true;
+  return inst->opcode == OPCODE_CONVERT && inst_shape(module, id)->type == TYPE_BF16;
+}
+
+static bool is_taken_as_bf16(const Module *module, InstId param) {
+  for (uint32_t u = 0; u < inst_get(module, param)->users.len; u++) {
+    InstId user = inst_users(module, param)[u];
+    if (takes_bf16(module, user)) continue;
+    if (!is_form(module, user)) return false;
+    for (uint32_t i = 0; i < inst_get(module, user)->users.len; i++) {
+      if (!takes_bf16(module, inst_users(module, user)[i])) return false;
+    }
+  }
+  return true;
+}
+
+static bool reads_as_bf16(const Module *module, InstId user, InstId value) {
+  if (inst_get(module, user)->opcode != OPCODE_FUSION) return takes_bf16(module, user);
+  const Computation *comp = comp_get(module, inst_callees(module, user)[0]);
+  for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {
+    if (inst_operand(module, user, i) != value) continue;
+    if (!is_taken_as_bf16(module, id_list(module, comp->params)[i])) return false;
+  }
+  return true;
+}
+
+/* XLA:TPU keeps what the backward part reads in products alone as bf16. Returns whether arrays have
+ * changed. */
+static bool narrow_inputs(Cloning *cloning) {
+  const CheckpointChoice *choice = &cloning->choice;
+  const LateClones *clones = &choice->clones;
+  Module *module = cloning->made->module;
+  bool has_narrowed = false;
+  if (strcmp(module->backend.target->name, "tpu") != 0) return false;
+  for (SchedPos pos = 0; pos <= clones->early_end; pos++) {
+    InstId id = clones->sequence.ids[pos];
+    const Shape *shape = inst_shape(module, id);
+    bool is_kept = choice->values[pos].is_kept && !choice->values[pos].is_fixed &&
+                   shape_is_array(shape) && shape->type == TYPE_F32;
+    uint32_t num_late = 0;
+    for (uint32_t i = 0; is_kept && i < inst_get(module, id)->users.len; i++) {
+      InstId user = inst_users(module, id)[i];
+      bool is_late = user >= clones->first_new || clones->positions[user] > clones->early_end;
+      num_late += is_late;
+      is_kept = !is_late || reads_as_bf16(module, user, id);
+    }
+    if (!is_kept || num_late == 0) continue;
+    ArraySpec spec = shape_spec(shape);
+    spec.type = TYPE_BF16;
+    inst_get(module, id)->shape = shape_array(&module->shapes, &spec);
+    has_narrowed = true;
+  }
+  return has_narrowed;
+}
+
 /* Whether a value is computed from a saved product of its own repetition, without another product
  * in between; the position of that product, or NO_ID. Looks back by a few operations. */
 static SchedPos product_behind(const Study *study, const Proposal *proposal,
@@ -239,9 +425,11 @@ static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t
   cloning_begin(&cloning, study->advisor, study->comp, study->forward.turn);
   choose(study, proposal, &cloning.choice);
   *bytes_at_peak = freed_at_peak(study, &cloning.choice);
+  want_outputs(study, proposal, &cloning.choice);
   begin_together(proposal, &cloning.choice, scratch);
   rh_module *made = cloning.made;
   bool has_clones = checkpoint_choice_apply(&cloning.choice, made->arena) > 0;
+  if (has_clones) repeat_outputs(study, proposal, &cloning);
   bool is_repeated = proposal->layers->num_instances > 1 && proposal->every == 1;
   if (has_clones && is_repeated) {
     Sequence sequence = made->schedule.of[study->comp];
@@ -250,6 +438,7 @@ static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t
   if (has_clones) {
     cloning_drop_dead(&cloning, scratch);
     *is_sketch |= hold_products(study, proposal, &cloning) > 0;
+    *is_sketch |= narrow_inputs(&cloning);
     order_anew(study->advisor, &cloning, proposal->layers, scratch);
   }
   return cloning_end(&cloning, has_clones);
