@@ -21,7 +21,8 @@ enum {
 typedef struct Region {
   int64_t num_elements;
   int64_t live_bytes; /* at the peak */
-  InstId largest;     /* one of them that lives at the peak */
+  InstId largest;     /* one of them that lives at the peak, and its shape */
+  ShapeId shape;
   uint32_t num_parts; /* such as layers */
 } Region;
 
@@ -48,7 +49,7 @@ static void find_regions(Study *study) {
     }
     if (!found) {
       found = vec_push(advisor->arena, &study->regions);
-      *found = (Region){.num_elements = count, .largest = live->inst};
+      *found = (Region){.num_elements = count, .largest = live->inst, .shape = shape};
     }
     found->live_bytes += live->bytes;
   }
@@ -273,7 +274,7 @@ static bool is_loss(const Advisor *advisor, int64_t count) {
         operand = inst_operand(module, operand, 0);
       bool is_weight = inst_get(module, operand)->opcode == OPCODE_PARAMETER &&
                        inst_shape(module, operand)->rank >= 2;
-      has_weights |= is_inside && is_weight;
+      has_weights |= is_inside && is_weight && is_heavy[id];
       bool leaves = !is_inside && is_in(module, operand, count);
       is_read_by_product |= leaves && (is_heavy[id] || has_at_least(module, id, count / 16 + 1));
     }
@@ -282,7 +283,8 @@ static bool is_loss(const Advisor *advisor, int64_t count) {
   return has_weights && !is_read_by_product;
 }
 
-static rh_text code_of(const Advisor *advisor, bool is_of_loss, long long pieces) {
+static rh_text code_of(const Advisor *advisor, bool is_of_loss, bool is_repeated,
+                       long long pieces) {
   switch (advisor->framework) {
     case FRAMEWORK_PYTORCH:
       return advice_text(advisor->out,
@@ -295,8 +297,8 @@ static rh_text code_of(const Advisor *advisor, bool is_of_loss, long long pieces
     default: break;
   }
   if (!is_of_loss)
-    return advice_text(advisor->out,
-                       "jax.lax.map(jax.checkpoint(f), xs, batch_size=len(xs) // %lld)", pieces);
+    return advice_text(advisor->out, "jax.lax.map(%s, xs, batch_size=len(xs) // %lld)",
+                       is_repeated ? "jax.checkpoint(f)" : "f", pieces);
   return advice_text(advisor->out,
                      "pieces = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), (hidden, "
                      "labels))\n"
@@ -309,8 +311,7 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
   rh_module *made = shrink_module(advisor, shrink_region, &pieces);
   bool is_of_loss = is_loss(advisor, region->num_elements);
   SourcePlace place = advisor_place(advisor, region->largest);
-  Str shape = shape_text(&advisor->module->shapes,
-                         inst_get(advisor->module, region->largest)->shape, false, advisor->out);
+  Str shape = shape_text(&advisor->module->shapes, region->shape, false, advisor->out);
   rh_remedy remedy = {.kind = is_of_loss ? "chunk-loss" : "chunk",
                       .confidence = "medium",
                       .num_chunks = num_chunks,
@@ -321,7 +322,8 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
       advice_text(advisor->out, "%s: compute %s in %lld pieces, %.*s is never needed as a whole",
                   advisor_where(advisor, place), is_of_loss ? "the logits and their loss" : "this",
                   (long long)num_chunks, (int)shape.len, shape.data);
-  remedy.code = code_of(advisor, is_of_loss, num_chunks);
+  double seconds = repeated_seconds(advisor, region->num_elements);
+  remedy.code = code_of(advisor, is_of_loss, seconds > 0, num_chunks);
   remedy.explanation = advice_text(
       advisor->out,
       "Arrays of %s elements take %s at the peak, and all that they are computed from and all that "
@@ -332,7 +334,7 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
             "part, one piece at a time."
           : "A piece is some rows of the array; if XLA fused the operations that read it with "
             "the one that makes it, that would do, too.");
-  return advisor_add_timed(advisor, &remedy, made, repeated_seconds(advisor, region->num_elements));
+  return advisor_add_timed(advisor, &remedy, made, seconds);
 }
 
 /* The least number of pieces that meets the limit, or the usual number. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "advice/framework.h"
 #include "emit/report/report.h"
 #include "ir/attribute.h"
 #include "ir/chars.h"
@@ -83,7 +84,8 @@ ForwardPart forward_part_of(const Module *module, Sequence sequence, Arena *scra
   ForwardPart forward = {.module = module, .sequence = sequence};
   forward.end = end_by_names(module, sequence);
   bool has_names = forward.end != NO_ID;
-  if (!has_names) forward.end = end_by_flow(module, sequence, scratch);
+  bool has_none = !has_names && framework_of(module) == FRAMEWORK_JAX;
+  if (!has_names && !has_none) forward.end = end_by_flow(module, sequence, scratch);
   forward.turn = has_names ? end_of_turn(module, sequence, forward.end, scratch) : forward.end;
   return forward;
 }

@@ -42,7 +42,8 @@ typedef struct ForwardPart {
 } ForwardPart;
 
 /* Where names of operations say what is a transpose, the position that separates best what is from
- * what is not; else what the flow of data says (remat/algorithms/forward_end.h). */
+ * what is not; else what the flow of data says (remat/algorithms/forward_end.h). A module of JAX
+ * without transposes has no backward part, and so no forward part either. */
 ForwardPart forward_part_of(const Module *module, Sequence sequence, Arena *scratch);
 
 /* All functions and scopes of the forward part, those with more instructions first. */
