@@ -141,8 +141,8 @@ class Rematerializing(PackageTest):
         self.assertTrue(result.is_met)
         self.assertEqual((result.num_rematerialized, result.num_moved), (8, 57))
         self.assertLessEqual(result.memory_after.peak_bytes, result.limit_bytes)
-        self.assertEqual(_sizes.format_bytes(result.memory_after.peak_bytes), "71.70 MiB")
-        self.assertAlmostEqual(result.added_time, 0.043, places=3)
+        self.assertEqual(_sizes.format_bytes(result.memory_after.peak_bytes), "71.49 MiB")
+        self.assertAlmostEqual(result.added_time, 0.042, places=3)
 
     def test_verified(self):
         module = remat_hlo.load(GPT)
