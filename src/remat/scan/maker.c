@@ -315,7 +315,8 @@ InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, 
 
 /* ---- reads ---- */
 
-InstId maker_clone_constant(Maker *maker, InstId id, CompId comp, uint32_t position) {
+InstId maker_clone_constant(Maker *maker, InstId id, ShapeId shape, CompId comp,
+                            uint32_t position) {
   const Module *module = maker->module;
   uint32_t num_operands = inst_get(module, id)->num_operands;
   InstId *operands = arena_array(maker->arena, InstId, num_operands);
@@ -327,7 +328,12 @@ InstId maker_clone_constant(Maker *maker, InstId id, CompId comp, uint32_t posit
   InstId clone =
       rewrite_clone_into(maker->rewrite, id, comp, operands, maker->schedule, maker->arena);
   maker_insert(maker, clone, position);
-  return clone;
+  if (inst_get(module, clone)->shape == shape) return clone;
+  InstId copy = rewrite_add_helper(
+      maker->rewrite, comp,
+      (InstSpec){.opcode = OPCODE_COPY, .shape = shape, .operands = &clone, .num_operands = 1});
+  maker_insert(maker, copy, position);
+  return copy;
 }
 
 /* The position of the first instruction of the body that reads an element of the state. */
@@ -369,7 +375,8 @@ void maker_move_constants(Maker *maker, uint32_t index) {
         InstId user = inst_users(module, gte)[u];
         if (user == loop->body_root || user >= maker->num_old) continue;
         if (clone == NO_ID)
-          clone = maker_clone_constant(maker, origin.inst, loop->body, first_use(maker, loop, e));
+          clone = maker_clone_constant(maker, origin.inst, inst_get(module, gte)->shape, loop->body,
+                                       first_use(maker, loop, e));
         for (uint32_t k = 0; k < inst_get(module, user)->num_operands; k++) {
           if (inst_operand(module, user, k) == gte)
             rewrite_set_operand(maker->rewrite, user, k, clone);

@@ -130,8 +130,9 @@ InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, 
 /* Whether an instruction computes its value from constants, and fast. */
 bool maker_is_constant(const Maker *maker, InstId id);
 
-/* Clones such an instruction, which is outside of `comp`, and its operands into `comp`. */
-InstId maker_clone_constant(Maker *maker, InstId id, CompId comp, uint32_t position);
+/* Clones such an instruction, which is outside of `comp`, and its operands into `comp`, and copies
+ * it into the layout of `shape` if it has another one. */
+InstId maker_clone_constant(Maker *maker, InstId id, ShapeId shape, CompId comp, uint32_t position);
 
 /* Lets the body of a loop compute large values from constants itself, instead of carrying them. */
 void maker_move_constants(Maker *maker, uint32_t loop);

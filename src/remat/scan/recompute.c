@@ -29,6 +29,14 @@ typedef struct Reader {
 
 /* ---- elements of the state ---- */
 
+/* Whether an element of the reading loop has the layout, too, of one of the writing loop. */
+static bool has_shape_of(const Border *border, const Loop *reader, uint32_t element, uint32_t of) {
+  const Module *module = border->maker->module;
+  const Loops *loops = border->maker->loops;
+  return inst_get(module, loop_init(loops, reader, element))->shape ==
+         inst_get(module, loop_init(loops, border->writer, of))->shape;
+}
+
 /* Takes an element of the writing loop's result into the reading loop, and returns it in the body.
  * The reading loop may have it already. */
 static InstId carried(Border *border, const Reader *reader, uint32_t element, bool is_stack) {
@@ -37,7 +45,7 @@ static InstId carried(Border *border, const Reader *reader, uint32_t element, bo
   Origin wanted = is_stack ? (Origin){writer->id, loops->of[writer->id], element}
                            : loop_origin(loops, loop_init(loops, writer, element));
   uint32_t known = loop_find_invariant(loops, loop, wanted);
-  if (known != NO_ID)
+  if (known != NO_ID && has_shape_of(border, loop, known, element))
     return maker_element(border->maker, loop->body_param, known,
                          maker_beginning(border->maker, loop));
   InstId outside =
@@ -111,7 +119,8 @@ static InstId read_invariant(Border *border, const Reader *reader, const ScanVal
   Origin origin = loop_origin(border->maker->loops, init);
   if (origin.loop != NO_ID || !maker_is_constant(border->maker, origin.inst))
     return carried(border, reader, value->element, false);
-  return maker_clone_constant(border->maker, origin.inst, reader->loop->body, position);
+  ShapeId shape = inst_get(border->maker->module, init)->shape;
+  return maker_clone_constant(border->maker, origin.inst, shape, reader->loop->body, position);
 }
 
 /* A copy of a value that others may read after it was overwritten. */
