@@ -190,6 +190,21 @@ static void tell_of_host(const Ways *ways) {
        "values are kept in the host's memory then, where there is time to copy them");
 }
 
+/* What XLA's optimizations have left no way to rewrite may have had one before. Stacks count
+ * whatever the bound is: it may not be one of recomputation in another loop. */
+static void tell_of_earlier_stage(const Ways *ways, bool is_below_bound, bool is_tied) {
+  const char *option = "stage", *value = "BEFORE_OPTIMIZATIONS";
+  bool is_held = is_much(ways, ways->stay.stage);
+  if (is_much(ways, ways->stay.stack)) {
+    tell(ways, option, value, ways->stay.stack,
+         "loops are as they were written there, and more of what one stacks for others can be "
+         "recomputed");
+  } else if (!is_below_bound && (is_tied || is_held)) {
+    tell(ways, option, value, is_held ? ways->stay.stage : 0,
+         "XLA has not yet let values share memory there, which ties instructions to their places");
+  }
+}
+
 /* Ways that begin from another module. */
 static void tell_of_input(const Ways *ways, bool is_below_bound) {
   const rh_module_info *info = rh_get_info(ways->before);
@@ -208,10 +223,7 @@ static void tell_of_input(const Ways *ways, bool is_below_bound) {
   uint64_t num_tied = 0;
   for (int i = 0; i < RH_NUM_TIES; i++)
     num_tied += ways->info->num_tied[i];
-  bool is_held = is_much(ways, ways->stay.stage);
-  if (info->is_optimized && !is_below_bound && (num_tied > 0 || is_held))
-    tell(ways, "stage", "BEFORE_OPTIMIZATIONS", is_held ? ways->stay.stage : 0,
-         "XLA has not yet let values share memory there, which ties instructions to their places");
+  if (info->is_optimized) tell_of_earlier_stage(ways, is_below_bound, num_tied > 0);
 }
 
 static void tell_all(const Ways *ways) {

@@ -31,6 +31,7 @@ static void collect_way(void *context, const rh_way *way) {
   const rh_schedule_options *done = &job->options->schedule;
   bool is_done =
       (strcmp(way->option, "unfuse") == 0 && (done->unfuse == RH_UNFUSE_ALL || done->fuse)) ||
+      (strcmp(way->option, "stage") == 0 && done->fuse) ||
       (strcmp(way->option, "inline-calls") == 0 && done->inline_calls == RH_INLINE_ALWAYS);
   if (is_done) return; /* what is left cannot be split or inlined */
   Way *larger = realloc(job->ways, (job->num_ways + 1) * sizeof *larger);

@@ -346,7 +346,7 @@ static void print_way(const Way *kept, FILE *out) {
   const rh_way *way = &kept->way;
   char bytes[RH_FORMAT_CHARS];
   if (strcmp(way->option, "stage") == 0) {
-    fputs("  may help: the dump before_optimizations", out);
+    fputs("  may help: the dump before_optimizations (--fuse; remat_hlo.jax.jit)", out);
   } else if (strcmp(way->option, "calibrate") == 0) {
     fputs("  may help: remat-hlo calibrate", out);
   } else {

@@ -223,11 +223,11 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default", 
     report.modelled_seconds = (result.cost_before.seconds, result.cost_after.seconds)
     report.times = result.cost_before.source
     phases.end("print")
+    if not report.is_met:
+        report.may_help = live_arguments(result)
     if report.after.most_temp_bytes >= report.before.most_temp_bytes:
         report.outcome = NO_BETTER
         return Decision(report, None, warnings)
-    if not report.is_met:
-        report.may_help = live_arguments(result)
     # Where XLA has still to order the module, what it takes before depends on that order, too.
     if result.hardly_helps and is_scheduled:
         report.outcome = HARDLY
@@ -251,9 +251,8 @@ def hardly_reason(result):
 
 
 def live_arguments(result):
-    """The arguments that may lead to less memory. Programs for several devices have one stage less."""
-    return tuple(way.argument for way in result.may_help if way.argument
-                 and (way.option != "stage" or result.num_partitions == 1))
+    """The arguments that may lead to less memory."""
+    return tuple(way.argument for way in result.may_help if way.argument)
 
 
 def _as_scheduled(text, target, device, scheduler):
