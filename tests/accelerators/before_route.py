@@ -33,7 +33,7 @@ def write_module(module, path):
 def search(case, plain, target, folder, compile_given):
     """(the compilation of the best candidate, the report, warnings). `compile_given(path, number)` compiles the module
     of a file."""
-    from remat_hlo import _before
+    from remat_hlo import _before, _hooks
     from remat_hlo._options import Options
     original = read_module(plain.folder / "lowered.mlirbc")
     numbers = iter(range(1 << 30))
@@ -51,9 +51,12 @@ def search(case, plain, target, folder, compile_given):
         return Executable(made)
 
     options = Options.make(mem_limit=case.budget, min_peak="64KiB", stage=_before.STAGE)
+    limit = case.budget
+    if limit == "auto":
+        limit = _hooks._limit_of_absent(options, target.platform, target.profile)
     try:
-        best, report, warnings = _before.compile_within(compile_module, original, options, case.budget,
-                                                        target.profile, target.platform)
+        best, report, warnings = _before.compile_within(compile_module, original, options, limit, target.profile,
+                                                        target.platform)
     except RuntimeError as error:
         if not _before.is_out_of_memory(error):
             raise

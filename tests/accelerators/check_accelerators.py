@@ -11,7 +11,9 @@ has the texts that the tool may see in `seen`, and in `truth` what it is compare
 Sizes come from --seed, which is drawn and printed. Most compilations are stopped as soon as XLA has assigned the
 buffers, unless --whole is given: code generation takes long, for TPU minutes, and has no part in memory.
 
-usage: check_accelerators.py --tool=FILE --folder=FOLDER [--cover | --full] [--targets=NAMES] [--only=EXPRESSION]
+--refused has programs that XLA refuses for a TPU, since it has no memory for them; by either route they have to fit.
+
+usage: check_accelerators.py --tool=FILE --folder=FOLDER [--cover | --full | --refused] [--targets=NAMES] [--only=EXPRESSION]
            [--routes=NAMES] [--budgets=NAMES] [--seed=N] [--seconds=N] [--csv=FILE] [--whole]"""
 
 import argparse
@@ -39,6 +41,7 @@ from targets import TARGETS
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUTES = ("hook", "before")
+REFUSING = "v5e"              # the target that refuses programs
 BUDGETS = ("r70%", "r50%", "r30%")
 MOST_SECONDS = 300            # of one compilation
 SETTLED_SECONDS = 1           # after which a file that has not grown is whole
@@ -186,6 +189,11 @@ class Compiled:
         return "" if error is None or self.is_out_of_memory else f"XLA does not compile it: {error}"
 
     @property
+    def is_to_be_refused(self):
+        import programs
+        return self.case.program in programs.REFUSED
+
+    @property
     def is_beyond_xla(self):
         """XLA does not compile the program as it is. Without a device it knows no way to compute some products."""
         return self.case.route == "plain" and self.outcome.get("error", "").find("INTERNAL") >= 0
@@ -291,6 +299,9 @@ def judge_plain(made, arguments):
         yield row_of(made, arguments, fault=made.fault or "nothing is assigned")
         return
     outcome = "out of memory" if made.is_out_of_memory else "compiled"
+    if made.is_to_be_refused and not made.is_out_of_memory:
+        yield row_of(made, arguments, fault="XLA has enough memory for it")
+        return
     assigned = made.truth()["temp_size_in_bytes"]
     path = find(made.folder / "seen", "*after_optimizations.txt")
     values = {"text": "after_optimizations", "outcome": outcome, "plain_temp_bytes": assigned}
@@ -391,6 +402,8 @@ def judge_rewritten(made, plain, arguments):
             values["outcome"] += f", {PACKED_OTHERWISE}: {values.pop('fault')}"
     except safe_walk.Fault as fault:
         values["fault"] = str(fault)
+    if made.is_to_be_refused and not values.get("fault") and (made.is_out_of_memory or not values["is_met"]):
+        values["fault"] = "it does not fit"
     return row_of(made, arguments, **values)
 
 
@@ -444,8 +457,23 @@ def cover(names, targets, routes, budgets, choose):
         for number, (route, budget) in enumerate(itertools.product(routes, budgets) if there else ()):
             of = there[number % len(there)]
             cases.append(Case(of.program, of.target, route, budget))
+    if REFUSING in targets:
+        cases += refused_cases([choose.choice(refused_names(""))], routes)
     choose.shuffle(cases)
     return cases
+
+
+def refused_names(expression):
+    import programs
+    return [name for name in programs.REFUSED if re.search(expression, name)]
+
+
+def refused_cases(names, routes):
+    """Programs that do not fit, under the budget that the device has."""
+    for name in names:
+        yield Case(name, REFUSING)
+        for route in routes:
+            yield Case(name, REFUSING, route, "auto")
 
 
 def all_cases(names, targets, routes, budgets):
@@ -531,6 +559,7 @@ def arguments_of():
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--cover", action="store_true")
+    parser.add_argument("--refused", action="store_true")
     parser.add_argument("--targets", default=",".join(TARGETS))
     parser.add_argument("--routes", default=",".join(ROUTES))
     parser.add_argument("--budgets", default=",".join(BUDGETS))
@@ -551,7 +580,11 @@ def main():
     arguments = arguments_of()
     names = programs_of(arguments.only)
     rest = names, arguments.targets, arguments.routes, arguments.budgets
-    cases = list(all_cases(*rest)) if arguments.full else cover(*rest, random.Random(arguments.seed))
+    if arguments.refused:
+        names = refused_names(arguments.only)
+        cases = list(refused_cases(names, arguments.routes))
+    else:
+        cases = list(all_cases(*rest)) if arguments.full else cover(*rest, random.Random(arguments.seed))
     print(f"seed {arguments.seed}, {len(cases)} cases of {len(names)} programs")
     rows, begin = [], time.monotonic()
     with open(arguments.csv or os.devnull, "w", newline="") as file:

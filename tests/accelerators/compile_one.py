@@ -152,7 +152,7 @@ def main():
     folder, target = pathlib.Path(case["folder"]), TARGETS[case["target"]]
     import programs
     start = time.monotonic()
-    program = programs.PROGRAMS[case["program"]](programs.Sizes(f"{case['seed']} {case['program']}"))
+    program = programs.make(case["program"], case["seed"])
     lowered = lower(program, case["program"], target)
     write_module(lowered.compiler_ir("stablehlo"), folder / "lowered.mlirbc")
     start_compile = time.monotonic()
