@@ -1027,6 +1027,19 @@ RH_API void rh_times_free(rh_times *times);
  * Threads: any. */
 RH_API const rh_timed_module *const *rh_times_modules(const rh_times *times, size_t *count);
 
+/* What an allocator of device memory had given out while a profile was made: the least and the most
+ * of all its events, whoever asked for it. Made by the library. */
+typedef struct rh_timed_allocator {
+  rh_text name;
+  uint64_t num_events; /* allocations and deallocations */
+  int64_t least_bytes;
+  int64_t most_bytes;
+} rh_timed_allocator;
+
+/* Lists the allocators of a profile, sorted by name; they live as long as `times`. XLA:GPU has
+ * events of its allocators; other backends may have none. Threads: any. */
+RH_API const rh_timed_allocator *const *rh_times_allocators(const rh_times *times, size_t *count);
+
 /* Finds the HloProto messages in an XSpace. `*hlo` becomes that of the module named `name`, or, if
  * that is NULL, the largest one: a pointer into `data`, for rh_print_proto. NULL = there is none,
  * or `data` is no XSpace. Threads: any. */

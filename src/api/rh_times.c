@@ -10,6 +10,7 @@
 struct rh_times {
   Times times;
   const rh_timed_module *const *modules;
+  const rh_timed_allocator *const *allocators;
   Arena *arena;
 };
 
@@ -33,6 +34,21 @@ static const rh_timed_module *const *public_modules(const Times *times, Arena *o
   return list;
 }
 
+static const rh_timed_allocator *const *public_allocators(const Times *times, Arena *out) {
+  const rh_timed_allocator **list =
+      arena_array(out, const rh_timed_allocator *, times->num_allocators);
+  for (uint32_t i = 0; i < times->num_allocators; i++) {
+    const TimedAllocator *allocator = &times->allocators[i];
+    rh_timed_allocator *made = arena_alloc(out, sizeof *made);
+    *made = (rh_timed_allocator){.name = {allocator->name.data, allocator->name.len},
+                                 .num_events = allocator->num_events,
+                                 .least_bytes = allocator->least_bytes,
+                                 .most_bytes = allocator->most_bytes};
+    list[i] = made;
+  }
+  return list;
+}
+
 rh_status rh_times_parse(const char *data, size_t length, rh_times **times, rh_diags *diags) {
   *times = NULL;
   CALL_OPEN(call, diags, RH_CODE_OTHER);
@@ -45,6 +61,7 @@ rh_status rh_times_parse(const char *data, size_t length, rh_times **times, rh_d
   if (status == RH_OK) {
     made->times = profile_times(&events, out, scratch);
     made->modules = public_modules(&made->times, out);
+    made->allocators = public_allocators(&made->times, out);
     *times = made;
   }
   arena_free(scratch);
@@ -59,6 +76,11 @@ void rh_times_free(rh_times *times) {
 const rh_timed_module *const *rh_times_modules(const rh_times *times, size_t *count) {
   *count = times->times.num_modules;
   return times->modules;
+}
+
+const rh_timed_allocator *const *rh_times_allocators(const rh_times *times, size_t *count) {
+  *count = times->times.num_allocators;
+  return times->allocators;
 }
 
 static rh_status find_hlo(const char *data, size_t length, const char *name, Call *call,

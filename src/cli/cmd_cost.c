@@ -6,6 +6,17 @@
 #include "device.h"
 #include "times_file.h"
 
+/* What the module takes, if the profile says what was allocated. */
+static rh_status measure_memory(CostJob *job) {
+  size_t count = 0;
+  if (job->loaded.times) rh_times_allocators(job->loaded.times, &count);
+  if (count == 0 || !rh_get_info(job->loaded.module)->is_scheduled) return RH_OK;
+  job->memory = (rh_memory)RH_MEMORY_INIT;
+  job->has_memory = true;
+  return rh_measure_memory(job->loaded.module, &job->loaded.settings, "heap", &job->memory,
+                           job->loaded.diags);
+}
+
 static rh_status explain(CostJob *job) {
   const Options *options = job->options;
   rh_status status = load_to_measure(options->files[0], options, &job->loaded);
@@ -17,6 +28,7 @@ static rh_status explain(CostJob *job) {
   if (status != RH_OK) return status;
   status = rh_cost_report_make(job->loaded.module, &job->loaded.settings, job->profile,
                                options->trip_count, &job->report, job->loaded.diags);
+  if (status == RH_OK) status = measure_memory(job);
   return load_report(&job->loaded, status);
 }
 

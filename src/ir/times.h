@@ -20,9 +20,18 @@ typedef struct TimedModule {
   double overlap_seconds;
 } TimedModule;
 
+/* What an allocator of device memory had given out while the profile was made. */
+typedef struct TimedAllocator {
+  Str name;
+  uint64_t num_events; /* allocations and deallocations */
+  int64_t least_bytes, most_bytes;
+} TimedAllocator;
+
 typedef struct Times {
   const TimedModule *modules; /* the one that took longest first */
   uint32_t num_modules;
+  const TimedAllocator *allocators; /* sorted by name */
+  uint32_t num_allocators;
 } Times;
 
 /* Returns NULL if the profile has no module of this name. */

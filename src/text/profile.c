@@ -17,6 +17,10 @@ Str profile_inst_name(Str text) {
   return (Str){text.data + begin, end - begin};
 }
 
+bool profile_is_allocation(Str name) {
+  return str_is(name, "MemoryAllocation") || str_is(name, "MemoryDeallocation");
+}
+
 rh_status profile_read(const char *data, size_t length, ProfileEvents *events, rh_diags *diags,
                        Arena *out, Arena *scratch) {
   *events = (ProfileEvents){0};
@@ -151,6 +155,35 @@ static int by_time(const void *pa, const void *pb) {
   return str_compare(a->name, b->name);
 }
 
+/* ---- allocators ---- */
+
+static int by_allocator(const void *pa, const void *pb) {
+  const ProfileAllocation *a = pa, *b = pb;
+  return str_compare(a->allocator, b->allocator);
+}
+
+static void sum_allocations(ProfileEvents *all, Times *times, Arena *out, Arena *scratch) {
+  VEC(TimedAllocator) found = {0};
+  ProfileAllocation *list = all->allocations.data;
+  uint32_t count = all->allocations.len;
+  if (count) qsort(list, count, sizeof *list, by_allocator);
+  for (uint32_t begin = 0, end; begin < count; begin = end) {
+    TimedAllocator made = {.name = copied(list[begin].allocator, out),
+                           .least_bytes = list[begin].bytes,
+                           .most_bytes = list[begin].bytes};
+    for (end = begin; end < count && str_equal(list[end].allocator, list[begin].allocator); end++) {
+      if (list[end].bytes < made.least_bytes) made.least_bytes = list[end].bytes;
+      if (list[end].bytes > made.most_bytes) made.most_bytes = list[end].bytes;
+    }
+    made.num_events = end - begin;
+    *vec_push(scratch, &found) = made;
+  }
+  TimedAllocator *copy = arena_array(out, TimedAllocator, found.len);
+  if (found.len) memcpy(copy, found.data, found.len * sizeof *copy);
+  times->allocators = copy;
+  times->num_allocators = found.len;
+}
+
 Times profile_times(ProfileEvents *all, Arena *out, Arena *scratch) {
   VEC(TimedModule) modules = {0};
   find_modules(all);
@@ -169,5 +202,7 @@ Times profile_times(ProfileEvents *all, Arena *out, Arena *scratch) {
   if (modules.len) qsort(modules.data, modules.len, sizeof *modules.data, by_time);
   TimedModule *list = arena_array(out, TimedModule, modules.len);
   if (modules.len) memcpy(list, modules.data, modules.len * sizeof *list);
-  return (Times){list, modules.len};
+  Times times = {.modules = list, .num_modules = modules.len};
+  sum_allocations(all, &times, out, scratch);
+  return times;
 }

@@ -23,9 +23,16 @@ typedef struct ProfileRun {
   double begin, end;
 } ProfileRun;
 
+/* What an allocator has given out after an allocation or a deallocation. */
+typedef struct ProfileAllocation {
+  Str allocator;
+  int64_t bytes;
+} ProfileAllocation;
+
 typedef struct ProfileEvents {
   VEC(ProfileEvent) events;
   VEC(ProfileRun) runs;
+  VEC(ProfileAllocation) allocations;
 } ProfileEvents;
 
 /* Reads an XSpace (xplane.proto) or the JSON of a trace. Strings are those of `data` or lie in
@@ -44,6 +51,9 @@ Str profile_module_name(Str text);
 
 /* The name of an instruction from its text: `%fusion.3 = f32[8] fusion(…)` is fusion.3. */
 Str profile_inst_name(Str text);
+
+/* Whether an event of this name is one of an allocator. */
+bool profile_is_allocation(Str name);
 
 /* Sums up the events of each instruction, without those that contain others of their line. Strings
  * are copied to `out`. */

@@ -47,6 +47,21 @@ static uint32_t thread_of(const Trace *trace, const cJSON *event) {
   return trace->threads.len;
 }
 
+static bool is_allocation(const cJSON *event) {
+  const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(event, "name"));
+  return name && profile_is_allocation(str_make(name, strlen(name)));
+}
+
+/* Arguments are texts, of numbers, too. */
+static void read_allocation(Trace *trace, const cJSON *event) {
+  const cJSON *args = cJSON_GetObjectItemCaseSensitive(event, "args");
+  const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(args, "bytes_allocated");
+  Str allocator = text_of(trace, args, "allocator_name");
+  if (allocator.len == 0 || !cJSON_IsString(bytes)) return;
+  *vec_push(trace->scratch, &trace->out->allocations) =
+      (ProfileAllocation){allocator, strtoll(bytes->valuestring, NULL, 10)};
+}
+
 static void read_event(Trace *trace, const cJSON *event) {
   static const double SECONDS_OF_TICK = 1e-6;
   const cJSON *args = cJSON_GetObjectItemCaseSensitive(event, "args");
@@ -86,7 +101,12 @@ bool trace_json_read(const char *data, size_t length, ProfileEvents *events, Are
   }
   cJSON_ArrayForEach(event, list) {
     const char *phase = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(event, "ph"));
-    if (phase && strcmp(phase, "X") == 0) read_event(&trace, event);
+    bool is_span = phase && strcmp(phase, "X") == 0, is_instant = phase && strcmp(phase, "i") == 0;
+    if ((is_span || is_instant) && is_allocation(event)) {
+      read_allocation(&trace, event);
+    } else if (is_span) {
+      read_event(&trace, event);
+    }
   }
   return true;
 }

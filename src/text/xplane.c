@@ -1,7 +1,9 @@
 /* An XSpace, as tsl/profiler/protobuf/xplane.proto defines it. On XLA:CPU and XLA:GPU, events have
  * the stats hlo_op and hlo_module. On a TPU's plane, events of the line "XLA Ops" are instructions,
  * whose text is the name of their metadata, and those of the line "XLA Modules" are runs of
- * modules. HloProtos are stats of the events' metadata of the plane
+ * modules. Allocators of device memory have events "MemoryAllocation" and "MemoryDeallocation" in
+ * a host thread, with what they have given out by then (kBytesAllocated of
+ * tsl/profiler/utils/xplane_schema.cc). HloProtos are stats of the events' metadata of the plane
  * "/host:metadata", which are named after the modules. */
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,8 @@ typedef enum StatKind {
   STAT_HLO_OP,
   STAT_HLO_MODULE,
   STAT_RUN_ID,
+  STAT_ALLOCATOR,
+  STAT_ALLOCATED,
   STAT_HLO_PROTO
 } StatKind;
 
@@ -97,6 +101,8 @@ static StatKind stat_kind(Str name) {
   if (str_is(name, "hlo_op")) return STAT_HLO_OP;
   if (str_is(name, "hlo_module")) return STAT_HLO_MODULE;
   if (str_is(name, "run_id")) return STAT_RUN_ID;
+  if (str_is(name, "allocator_name")) return STAT_ALLOCATOR;
+  if (str_is(name, "bytes_allocated")) return STAT_ALLOCATED;
   return str_is(name, "Hlo Proto") || str_is(name, "hlo_proto") ? STAT_HLO_PROTO : STAT_OTHER;
 }
 
@@ -130,6 +136,8 @@ typedef struct RawEvent {
   uint64_t metadata, offset_ps, duration_ps;
   Str op, module;
   uint64_t run;
+  Str allocator;
+  uint64_t allocated_bytes;
 } RawEvent;
 
 static void take_stat(const Plane *plane, Str bytes, RawEvent *event) {
@@ -137,6 +145,8 @@ static void take_stat(const Plane *plane, Str bytes, RawEvent *event) {
   if (stat.kind == STAT_HLO_OP) event->op = stat.text;
   if (stat.kind == STAT_HLO_MODULE) event->module = stat.text;
   if (stat.kind == STAT_RUN_ID) event->run = stat.number;
+  if (stat.kind == STAT_ALLOCATOR) event->allocator = stat.text;
+  if (stat.kind == STAT_ALLOCATED) event->allocated_bytes = stat.number;
 }
 
 static RawEvent read_event(const Plane *plane, Str bytes) {
@@ -163,6 +173,12 @@ static void add_event(Plane *plane, LineKind kind, uint64_t line, double begin_o
   if (kind == LINE_MODULES && named) {
     *vec_push(plane->scratch, &plane->out->runs) =
         (ProfileRun){profile_module_name(named->name), plane->number, begin, begin + seconds};
+    return;
+  }
+  if (named && raw.allocator.len && profile_is_allocation(named->name)) {
+    bool fits = raw.allocated_bytes <= INT64_MAX;
+    *vec_push(plane->scratch, &plane->out->allocations) =
+        (ProfileAllocation){raw.allocator, fits ? (int64_t)raw.allocated_bytes : INT64_MAX};
     return;
   }
   if (kind == LINE_OPS && named && raw.op.len == 0) {

@@ -227,6 +227,70 @@ START_TEST(trace_as_json) {
 }
 END_TEST
 
+/* ---- allocators ---- */
+
+static void check_allocator(const Read *read, uint32_t index, const char *name, uint64_t events,
+                            int64_t least, int64_t most) {
+  ck_assert_uint_lt(index, read->times.num_allocators);
+  const TimedAllocator *found = &read->times.allocators[index];
+  ck_assert(str_is(found->name, name));
+  ck_assert_uint_eq(found->num_events, events);
+  ck_assert_int_eq(found->least_bytes, least);
+  ck_assert_int_eq(found->most_bytes, most);
+}
+
+/* A thread of the host in which two allocators give out memory and take it back. */
+START_TEST(allocations_of_an_xspace) {
+  static const struct {
+    uint64_t name, bytes;
+    const char *allocator;
+  } rows[] = {{1, 500, "GPU_0_bfc"},
+              {1, 900, "GPU_0_bfc"},
+              {2, 700, "GPU_0_bfc"},
+              {1, 40, "xla_host"},
+              {3, 9999, "GPU_0_bfc"}};
+  Message space = gpu_space(), plane = {0}, line = {0};
+  put_text(&plane, 2, "/host:CPU");
+  put_metadata(&plane, 4, 1, "MemoryAllocation", NULL);
+  put_metadata(&plane, 4, 2, "MemoryDeallocation", NULL);
+  put_metadata(&plane, 4, 3, "MemoryOfSomethingElse", NULL);
+  put_metadata(&plane, 5, 1, "allocator_name", NULL);
+  put_metadata(&plane, 5, 2, "bytes_allocated", NULL);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Message event = event_of(rows[i].name, i * PS, 0);
+    put_stat(&event, 1, 5, 0, rows[i].allocator);
+    put_stat(&event, 2, 4, rows[i].bytes, NULL);
+    put_message(&line, 4, &event);
+  }
+  put_message(&plane, 3, &line);
+  put_message(&space, 1, &plane);
+  Read read = read_profile(space.data, space.len);
+  ck_assert_int_eq(read.status, RH_OK);
+  ck_assert_uint_eq(read.times.num_modules, 1);
+  ck_assert_uint_eq(read.times.num_allocators, 2);
+  check_allocator(&read, 0, "GPU_0_bfc", 3, 500, 900);
+  check_allocator(&read, 1, "xla_host", 1, 40, 40);
+  finish(&read);
+}
+END_TEST
+
+START_TEST(allocations_of_a_trace) {
+  static const char text[] =
+      "{\"traceEvents\":["
+      "{\"ph\":\"X\",\"pid\":9,\"tid\":4,\"ts\":1,\"dur\":2,\"name\":\"x\",\"args\":"
+      "{\"hlo_module\":\"jit_c\",\"hlo_op\":\"dot.1\"}},"
+      "{\"ph\":\"i\",\"pid\":9,\"tid\":5,\"ts\":1,\"name\":\"MemoryAllocation\",\"args\":"
+      "{\"allocator_name\":\"GPU_0_bfc\",\"bytes_allocated\":\"4096\"}},"
+      "{\"ph\":\"X\",\"pid\":9,\"tid\":5,\"ts\":2,\"dur\":0,\"name\":\"MemoryDeallocation\","
+      "\"args\":{\"allocator_name\":\"GPU_0_bfc\",\"bytes_allocated\":\"1024\"}}]}";
+  Read read = read_profile(text, strlen(text));
+  ck_assert_int_eq(read.status, RH_OK);
+  ck_assert_uint_eq(read.times.num_allocators, 1);
+  check_allocator(&read, 0, "GPU_0_bfc", 2, 1024, 4096);
+  finish(&read);
+}
+END_TEST
+
 /* ---- modules in a profile ---- */
 
 START_TEST(module_is_found) {
@@ -285,6 +349,8 @@ int main(void) {
   tcase_add_test(tc, plane_of_a_tpu);
   tcase_add_test(tc, plane_of_a_gpu);
   tcase_add_test(tc, trace_as_json);
+  tcase_add_test(tc, allocations_of_an_xspace);
+  tcase_add_test(tc, allocations_of_a_trace);
   tcase_add_test(tc, module_is_found);
   tcase_add_loop_test(tc, other_files_are_refused, 0, sizeof others / sizeof *others);
   tcase_add_loop_test(tc, cut_off_profile_is_safe, 0, 2);

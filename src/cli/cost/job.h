@@ -11,6 +11,8 @@ typedef struct CostJob {
   Loaded loaded;
   rh_profile *profile;
   rh_cost_report *report;
+  rh_memory memory; /* beside the allocators of a profile; unknown without any, or a schedule */
+  bool has_memory;
   bool is_device_assumed; /* the input does not tell for which device it was compiled */
 } CostJob;
 

@@ -54,6 +54,24 @@ static void add_instructions(cJSON *object, const rh_cost_report *report) {
   }
 }
 
+static void add_allocators(cJSON *object, const CostJob *job) {
+  size_t count = 0;
+  const rh_timed_allocator *const *found = NULL;
+  if (job->loaded.times) found = rh_times_allocators(job->loaded.times, &count);
+  if (count == 0) return;
+  cJSON *list = cJSON_AddArrayToObject(object, "allocators");
+  for (size_t i = 0; i < count; i++) {
+    cJSON *item = json_add_item(list);
+    json_add_text(item, "name", found[i]->name.data, found[i]->name.length);
+    json_add_int(item, "events", (int64_t)found[i]->num_events);
+    json_add_int(item, "least_bytes", found[i]->least_bytes);
+    json_add_int(item, "most_bytes", found[i]->most_bytes);
+  }
+  if (!job->has_memory) return;
+  json_add_int(object, "predicted_bytes", job->memory.total_bytes);
+  json_add_int(object, "predicted_parameter_bytes", job->memory.parameter_bytes);
+}
+
 char *cost_json(const CostJob *job) {
   const rh_cost_report *report = job->report;
   rh_module_info info = *rh_get_info(job->loaded.module);
@@ -78,6 +96,7 @@ char *cost_json(const CostJob *job) {
     cJSON_AddNumberToObject(object, "offloaded_bytes", report->cost->offloaded_bytes);
     cJSON_AddNumberToObject(object, "stall_seconds", report->cost->stall_seconds);
   }
+  add_allocators(object, job);
   json_add_int(object, "unknown_loops", (int64_t)report->num_unknown_loops);
   json_add_int(object, "unknown_calls", (int64_t)report->num_unknown_calls);
   add_shares(object, "by_opcode", "opcode", report->sums[RH_BY_OPCODE]);

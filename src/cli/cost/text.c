@@ -73,6 +73,29 @@ static void print_step(const CostJob *job, FILE *out) {
   }
 }
 
+/* What the profile's allocators have given out, and what we say that the module takes: all of it,
+ * and what it asks the allocator for, its arguments being there already. */
+static void print_allocators(const CostJob *job, FILE *out) {
+  size_t count = 0;
+  const rh_timed_allocator *const *list = NULL;
+  if (job->loaded.times) list = rh_times_allocators(job->loaded.times, &count);
+  for (size_t i = 0; i < count; i++) {
+    char most[RH_FORMAT_CHARS], least[RH_FORMAT_CHARS];
+    rh_format_bytes(list[i]->most_bytes, most);
+    rh_format_bytes(list[i]->least_bytes, least);
+    print_figure("allocated", most, out);
+    fprintf(out, "  at most by %.*s, at least %s\n", (int)list[i]->name.length, list[i]->name.data,
+            least);
+  }
+  if (!job->has_memory) return;
+  const rh_memory *memory = &job->memory;
+  char total[RH_FORMAT_CHARS], asked[RH_FORMAT_CHARS];
+  rh_format_bytes(memory->total_bytes, total);
+  rh_format_bytes(memory->total_bytes - memory->parameter_bytes, asked);
+  print_figure("predicted", total, out);
+  fprintf(out, "  of these %s beside the parameters\n", asked);
+}
+
 static void print_unknown(const CostJob *job, FILE *out) {
   char count[RH_FORMAT_CHARS];
   if (job->report->num_unknown_loops) {
@@ -208,6 +231,7 @@ void cost_print(const CostJob *job, const Terminal *terminal) {
   size_t top = (size_t)job->options->top;
   print_head(job, terminal->out);
   print_step(job, terminal->out);
+  print_allocators(job, terminal->out);
   print_unknown(job, terminal->out);
   if (report->num_instructions == 0) return;
   terminal_heading(terminal, "where the time goes");

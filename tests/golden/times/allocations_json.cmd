@@ -1,0 +1,1 @@
+cost step.hlo --times=allocations.trace.json --device=cpu --json=- -q
