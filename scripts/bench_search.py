@@ -1,7 +1,7 @@
 """Measures what algorithms add in modelled time under budgets. scripts/bench-search runs this.
 
 Every run is one of `remat-hlo compare` in a process of its own, with all results open to recomputation
-(--small-node-limit=0), in the order of the file (`default` for a module that has none). There are five
+(--small-node-limit=0), in the order of the file (`default` for a module that has none). There are six
 groups of them:
 
     scheduled  training steps scheduled by XLA (../shared/corpus/scheduled), memory model liveness, flat
@@ -15,6 +15,10 @@ groups of them:
     samples    hlo_samples, likewise.
     steps      training steps of JAX (build/steps, from --make-steps), memory model liveness. The budget f
                means lb + f * (peak - lb) bytes, with the lower bound that the tool finds.
+    tpu        texts with XLA:TPU's estimates of time (build/estimates, from scripts/fit-estimates; more by --tpu), memory
+               model heap. Decisions go by the profile's prices, the estimates being hidden, as they are where
+               remat_hlo.jax decides. Then the same result is timed by the estimates, which is a column of its own: what
+               each instruction and each recomputation takes by XLA:TPU.
 
 Groups whose files are not there are left out. All figures but the seconds are the same each time. A cell is the
 added time and the processor seconds of the run (analysis, rematerialization and proof), or what was
@@ -31,8 +35,10 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = PROJECT / ".." / "shared" / "corpus"
@@ -47,6 +53,8 @@ TITLES = {
     "keras": "Training steps of Keras, model heap; not met: the share of the peak that was reached",
     "samples": "hlo_samples, model heap; not met: the share of the peak that was reached",
     "steps": "Training steps of JAX, model liveness; not met: the f that was reached",
+    "tpu": "Texts of XLA:TPU, model heap: added time by the profile's prices, by XLA:TPU's estimates; "
+           "not met: the share of the peak that was reached",
 }
 
 EXPERIMENTS = ("first", "second")  # of the published yardstick
@@ -74,6 +82,7 @@ class Case:
     published: dict = dataclasses.field(default_factory=dict)  # added time in per cent, or None
     published_lowest: float | None = None  # the lowest f that was met, in the row of `min`
     xla_row: dict | None = None
+    has_estimates: bool = False
 
     def reducible(self):
         return self.bounds["peak0"] - self.bounds["lb"]
@@ -154,13 +163,33 @@ def step_cases(budgets):
             yield Case("steps", file.name.split(".")[0], label, file, ["--memory-model=liveness"], limit)
 
 
-def all_cases(budgets):
+def has_estimates(file):
+    """Whether any instruction has one; the largest integer stands for none."""
+    return re.search(r'"estimated_cycles":"\d{1,18}"', file.read_text(encoding="utf-8")) is not None
+
+
+def tpu_cases(budgets, more):
+    """`more`: pairs of a device and a file."""
+    found = [(folder.parent.name, file) for folder in sorted((PROJECT / "build" / "estimates").glob("*/held_out"))
+             for file in sorted(folder.glob("*.txt"))]
+    for target, file in found + more:
+        if not has_estimates(file):
+            continue
+        device = target if target.startswith("tpu") else f"tpu-{target}"
+        for label in budgets:
+            if label.endswith("%"):
+                yield Case("tpu", f"{target} {file.stem}", label, file,
+                           ["--memory-model=heap", f"--device={device}"], label, has_estimates=True)
+
+
+def all_cases(budgets, tpu=()):
     yield from scheduled_cases(budgets)
     yield from xla_cases(budgets)
     keras = [SHARED / "keras", PROJECT / "build" / "keras"]
     yield from heap_cases("keras", keras, "*.after_optimizations.hlo", budgets)
     yield from heap_cases("samples", [PROJECT / "hlo_samples"], "*.hlo", budgets)
     yield from step_cases(budgets)
+    yield from tpu_cases(budgets, list(tpu))
 
 
 # ---- running ----
@@ -202,14 +231,55 @@ def run_xla(program, case, timeout):
     return run
 
 
+def seconds_by_estimates(program, case, file):
+    done = subprocess.run([program, "cost", str(file), *case.options[1:], "--json=-", "--quiet"], check=True,
+                          capture_output=True, text=True)
+    return json.loads(done.stdout)["seconds"]
+
+
+def run_tpu(program, case, algorithm, options, timeout):
+    """Like compare(), and "estimated_overhead": what the result adds by XLA:TPU's estimates, which a recomputed value
+    has of its original."""
+    def rename(text, old, new):
+        return text.replace(f'"{old}_cycles"', f'"{new}_cycles"')
+
+    with tempfile.TemporaryDirectory() as folder:
+        hidden, made = pathlib.Path(folder) / case.file.name, pathlib.Path(folder) / "made.hlo"
+        text = case.file.read_text(encoding="utf-8")
+        hidden.write_text(rename(text, "estimated", "concealed"), encoding="utf-8")
+        copy = dataclasses.replace(case, file=hidden)
+        run = compare(program, copy, algorithm, options, case.limit, timeout)
+        if "failure" in run:
+            return run
+        command = [program, "remat", str(hidden), "--quiet", "--small-node-limit=0", *case.options,
+                   f"--scheduler={'input' if is_scheduled(hidden) else 'default'}", f"--algorithm={algorithm}",
+                   f"--mem-limit={case.limit}", *options, "-o", str(made)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return {"failure": f"over {timeout:g} s"}
+        if not made.exists():
+            print(f"{' '.join(command)}: exit code {done.returncode}", file=sys.stderr)
+            return {"failure": f"exit code {done.returncode}"}
+        made.write_text(rename(made.read_text(encoding="utf-8"), "concealed", "estimated"), encoding="utf-8")
+        before = seconds_by_estimates(program, case, case.file)
+        run["estimated_overhead"] = seconds_by_estimates(program, case, made) / before - 1
+    return run
+
+
+def start_run(pool, arguments, case, algorithm):
+    if case.has_estimates:
+        return pool.submit(run_tpu, arguments.program, case, algorithm, arguments.options, arguments.timeout)
+    return pool.submit(compare, arguments.program, case, algorithm, arguments.options, case.limit, arguments.timeout)
+
+
 def start_runs(pool, arguments, cases):
     for case in cases:
         futures = {}
         if case.xla_row:
             futures["XLA"] = pool.submit(run_xla, arguments.program, case, arguments.timeout)
         for algorithm in arguments.algorithms:
-            futures[algorithm] = pool.submit(compare, arguments.program, case, algorithm,
-                                             arguments.options, case.limit, arguments.timeout)
+            futures[algorithm] = start_run(pool, arguments, case, algorithm)
         yield case, futures
 
 
@@ -238,6 +308,8 @@ def cell(case, algorithm, run):
         return f"{case.show_share(run)}: {added} {seconds}"
     if not is_met(run) and algorithm != "XLA":
         added = f"({case.show_share(run)})"
+    if case.has_estimates:
+        added += f", {100 * run['estimated_overhead']:.2f} %"
     return f"{added} {seconds}"
 
 
@@ -253,7 +325,7 @@ def show_published(case):
 def print_table(group, rows, algorithms):
     """Rows are printed as soon as they and those before them are done."""
     print(f"\n{TITLES[group]}\n")
-    width = max(26 if group == "scheduled" else 19, *(len(name) + 2 for name in algorithms))
+    width = max(28 if group == "tpu" else 26 if group == "scheduled" else 19, *(len(name) + 2 for name in algorithms))
     names = [*algorithms, "XLA"] if group == "xla" else algorithms
     print(f"{'file':23}{'budget':>10}" + "".join(f"{name:>{width}}" for name in names) +
           ("".join(f"{name:>10}" for name in EXPERIMENTS) if group == "scheduled" else ""), flush=True)
@@ -270,19 +342,20 @@ def write_csv(file, results):
     with open(file, "w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["group", "file", "budget", "algorithm", "status", "share_reached", "added_percent",
-                         *figures])
+                         *figures, "added_percent_by_estimates"])
         for case, runs in results:
             for algorithm, run in runs.items():
                 if "failure" in run:
-                    outcome = [run["failure"], "", ""] + [""] * len(figures)
+                    outcome = [run["failure"], "", ""] + [""] * (len(figures) + 1)
                 else:
                     outcome = ["met" if is_met(run) else "not met", f"{case.share_reached(run):.6f}",
-                               f"{percent(run):.6f}", *(run[key] for key in figures)]
+                               f"{percent(run):.6f}", *(run[key] for key in figures),
+                               f"{100 * run['estimated_overhead']:.6f}" if case.has_estimates else ""]
                 writer.writerow([case.group, case.name, case.label, algorithm, *outcome])
             for which, figure in case.published.items():
                 if figure is not None:
                     writer.writerow([case.group, case.name, case.label, f"published {which}", "met", "",
-                                     figure] + [""] * len(figures))
+                                     figure] + [""] * (len(figures) + 1))
 
 
 # ---- the summary ----
@@ -472,6 +545,13 @@ def names(text):
     return [name for name in text.split(",") if name]
 
 
+def tpu_file(text):
+    target, _, file = text.partition(":")
+    if not pathlib.Path(file).is_file():
+        raise argparse.ArgumentTypeError(f"TARGET:FILE, not '{text}'")
+    return target, pathlib.Path(file)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="bench-search", description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -489,6 +569,8 @@ def parse_arguments():
     parser.add_argument("--program", type=pathlib.Path,
                         default=PROJECT / "build" / "release" / "remat-hlo",
                         help="[build/release/remat-hlo]")
+    parser.add_argument("--tpu", type=tpu_file, action="append", default=[], metavar="TARGET:FILE",
+                        help="a further text with XLA:TPU's estimates, such as v5e:step.after_codegen.txt")
     parser.add_argument("--effort", help="is passed on to each run")
     parser.add_argument("--summary", action="store_true", help="geometric means, and which targets are met")
     parser.add_argument("--csv", type=pathlib.Path, help="write a line for each run")
@@ -521,7 +603,7 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    cases = [case for case in all_cases(arguments.budgets)
+    cases = [case for case in all_cases(arguments.budgets, arguments.tpu)
              if not arguments.only or any(part in f"{case.group}/{case.name}" for part in arguments.only)]
     if not cases:
         sys.exit("no file and budget is left to run")
