@@ -8,7 +8,7 @@ static const TimedInst insts[] = {{{"copy", 4}, 1, 1},
                                   {{"tanh.3", 6}, 3, 3},
                                   {{"tanh.3.remat4", 13}, 4, 3}};
 static const TimedModule module = {.name = {"jit_f", 5}, .insts = insts, .num_insts = 4};
-static const Times times = {&module, 1};
+static const Times times = {.modules = &module, .num_modules = 1};
 
 static const struct {
   const char *name;
