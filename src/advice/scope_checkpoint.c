@@ -225,7 +225,8 @@ static void want_outputs(const Study *study, const Proposal *proposal, Checkpoin
 }
 
 /* Computes handed-on values again for their own backward part: under a checkpoint it does not read
- * what was kept as the input of the next repetition. */
+ * what was kept as the input of the next repetition. It matters on a TPU, which then keeps the input
+ * in bf16, see narrow_inputs(). */
 static void repeat_outputs(const Study *study, const Proposal *proposal, Cloning *cloning) {
   const CheckpointChoice *choice = &cloning->choice;
   Module *module = cloning->made->module;
@@ -425,11 +426,12 @@ static rh_module *simulate(const Study *study, const Proposal *proposal, int64_t
   cloning_begin(&cloning, study->advisor, study->comp, study->forward.turn);
   choose(study, proposal, &cloning.choice);
   *bytes_at_peak = freed_at_peak(study, &cloning.choice);
-  want_outputs(study, proposal, &cloning.choice);
+  bool is_tpu = strcmp(study->advisor->module->backend.target->name, "tpu") == 0;
+  if (is_tpu) want_outputs(study, proposal, &cloning.choice);
   begin_together(proposal, &cloning.choice, scratch);
   rh_module *made = cloning.made;
   bool has_clones = checkpoint_choice_apply(&cloning.choice, made->arena) > 0;
-  if (has_clones) repeat_outputs(study, proposal, &cloning);
+  if (has_clones && is_tpu) repeat_outputs(study, proposal, &cloning);
   bool is_repeated = proposal->layers->num_instances > 1 && proposal->every == 1;
   if (has_clones && is_repeated) {
     Sequence sequence = made->schedule.of[study->comp];
