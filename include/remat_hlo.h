@@ -515,6 +515,9 @@ enum {
   RH_UNFUSE_INPUT = 2,
   RH_UNFUSE_OUTPUT = 4,
   RH_UNFUSE_ALL = 7, /* custom fusions are never unfused */
+  /* Values that several loop fusions compute, each for itself, get a fusion of their own, where that
+     changes no bit. rh_remat does it by itself where it meets a budget that is missed otherwise. */
+  RH_UNFUSE_SHARED = 8,
 };
 
 typedef struct rh_schedule_options {

@@ -18,6 +18,7 @@
 #include "api/sized.h"
 #include "remat/job/algorithm.h"
 #include "remat/legality/steering.h"
+#include "remat/rewrite/split.h"
 #include "remat/rewrite/unfuse.h"
 #include "remat/scan/open.h"
 
@@ -121,6 +122,20 @@ static LowerBound bound_of(const rh_module *module, const Module *opened, LowerB
   return lower_bound(opened, &legality, &rules, scratch);
 }
 
+/* The bound with the fusions split that compute the same values, which is lower where one of them
+ * decides. `*opened` is then the module that it holds for. */
+static LowerBound bound_of_split(const rh_module *module, LowerBoundRules rules, LowerBound bound,
+                                 const Module **opened, Arena *arena, Arena *scratch) {
+  bool is_fusion = bound.inst != NO_ID && inst_get(*opened, bound.inst)->opcode == OPCODE_FUSION;
+  if (!is_fusion || *opened != module->module) return bound;
+  const Module *split = split_copy(module->module, &module->schedule, arena, scratch);
+  if (split == module->module) return bound;
+  LowerBound of_split = bound_of(module, split, rules, arena, scratch);
+  if (of_split.bytes >= bound.bytes) return bound;
+  *opened = split;
+  return of_split;
+}
+
 /* The name in the module itself of an instruction of the opened one; empty if it has none there. */
 static rh_text name_in(const Module *module, const Module *opened, InstId of_opened) {
   if (of_opened == NO_ID || opened == module) return name_of(module, of_opened);
@@ -137,6 +152,7 @@ rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profil
                            .constants = profile->constants};
   const Module *opened = scan_opened(module->module, arena, scratch);
   LowerBound bound = bound_of(module, opened, rules, arena, scratch);
+  bound = bound_of_split(module, rules, bound, &opened, arena, scratch);
   rh_memory memory = memory_of_profile(profile);
   memory.peak_instruction = name_of(module->module, profile->peak_inst);
   memory.lower_bound_bytes = bound.bytes;

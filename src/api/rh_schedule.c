@@ -9,6 +9,7 @@
 #include "remat/rewrite/flatten.h"
 #include "remat/rewrite/fuse_chains.h"
 #include "remat/rewrite/inline_calls.h"
+#include "remat/rewrite/split.h"
 #include "remat/rewrite/unfuse.h"
 #include "remat/legality/safe_order.h"
 #include "remat/legality/safe_reads.h"
@@ -33,6 +34,7 @@ static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule
   /* The copied computations need sequences. */
   if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
   unfuse(rewrite, schedule, options->unfuse, arena, scratch);
+  if (options->unfuse & RH_UNFUSE_SHARED) (void)split_shared(rewrite, schedule, arena, scratch);
   bool is_open = !copies_are_inserted(rewrite->module) && !module_has_fusions(rewrite->module);
   if (options->fuse && is_open && !schedule) fuse_chains(rewrite, scratch);
   dce_run(rewrite, scratch);
@@ -65,6 +67,7 @@ static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
     status = inline_calls(rewrite, schedule, diags, arena, scratch);
   if (status != RH_OK) return status;
   unfuse(rewrite, schedule, options->unfuse, arena, scratch);
+  if (options->unfuse & RH_UNFUSE_SHARED) (void)split_shared(rewrite, schedule, arena, scratch);
   dce_run(rewrite, scratch);
   dce_update_schedule(rewrite->module, schedule, arena);
   return status;

@@ -221,6 +221,7 @@ static const Word unfuse_words[] = {{"loop", RH_UNFUSE_LOOP},
                                     {"input", RH_UNFUSE_INPUT},
                                     {"output", RH_UNFUSE_OUTPUT},
                                     {"all", RH_UNFUSE_ALL},
+                                    {"shared", RH_UNFUSE_SHARED},
                                     {NULL, 0}};
 
 static const Word remat_mode_words[] = {{"recompute", RH_REMAT_RECOMPUTE},

@@ -309,6 +309,24 @@ class Options(RecomputeTest):
                 self.assertIn("kind=kCustom", self.read("out.hlo"))
         self.assertTrue(self.json("fusions.hlo", *args)["bit_exact"])
 
+    def test_unfuse_shared(self):
+        """Fusions that compute the same values are split if the budget is missed otherwise, which a plan repeats."""
+        self.golden("split", to="split.hlo")
+        args = ["split.hlo", "--mem-limit=min", "--small-node-limit=0", "--algorithm=path"]
+        summary = self.json(*args, "-o", "out.hlo", "--save-plan=plan.json")
+        self.assertTrue(summary["bit_exact"])
+        self.assertGreaterEqual(summary["peak_after_bytes"], summary["lower_bound_bytes"])
+        self.assertEqual(json.loads(self.read("plan.json"))["preparation"]["unfuse"], ["shared"])
+        done = self.expect(0, "split.hlo", "--apply-plan=plan.json", "-o", "again.hlo", "-q")
+        self.assertEqual(done.err, "")
+        self.assertEqual(self.read("again.hlo"), self.read("out.hlo"))
+        self.expect(0, "verify", "split.hlo", "out.hlo")
+        whole = self.json("split.hlo", "--algorithm=none", "--unfuse=shared", "-o", "shared.hlo")
+        self.assertTrue(whole["bit_exact"])
+        self.assertLess(whole["peak_after_bytes"], summary["peak_before_bytes"])
+        self.assertEqual(self.json("shared.hlo", "--algorithm=none", "--unfuse=shared", "-o", "twice.hlo")
+                         ["instructions_after"], whole["instructions_after"])
+
     def test_disable_cuda(self):
         self.golden("fusions", to="fusions.hlo")
         args = [

@@ -75,7 +75,7 @@ class Tables(ToolTest):
                          self.expect(0, "list", "--names=models").out.split())
         self.assertTrue(all(line.split("\t")[1] for line in described))
         for option, words in (("--protect", "auto none control-deps opt-barrier conditional"),
-                              ("--unfuse=", "loop input output all"), ("emit", "scheduled unscheduled"),
+                              ("--unfuse=", "loop input output all shared"), ("emit", "scheduled unscheduled"),
                               ("--quiet", ""), ("-o", "")):
             self.assertEqual(self.expect(0, "list", f"--values={option}").out.split(), words.split())
         self.assertIn("path", self.expect(0, "list", "--values=-a").out.split())

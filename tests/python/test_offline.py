@@ -99,6 +99,16 @@ class Loading(PackageTest):
         with self.assertRaisesRegex(remat_hlo.InputError, "neither an XSpace"):
             remat_hlo.load(folder / "step.hlo", times=folder / "step.hlo")
 
+    def test_unfuse(self):
+        module = remat_hlo.load(SAMPLES.parent / "tests/golden/split/input.hlo")
+        split = module.schedule(unfuse="shared")
+        self.assertLess(split.memory().peak_bytes, module.memory().peak_bytes)
+        self.assertEqual(split.memory(), module.schedule(unfuse=["shared"]).memory())
+        self.assertEqual(module.remat("min", small_node_limit=0, algorithm="path").text(),
+                         split.remat("min", small_node_limit=0, algorithm="path").text())
+        with self.assertRaisesRegex(remat_hlo.UsageError, "unfuse: 'everything' is none of loop"):
+            module.schedule(unfuse="everything")
+
     def test_order(self):
         """A module without an order gets one, and keeps its text."""
         path = SAMPLES / "lstm.before_optimizations.hlo"

@@ -279,6 +279,24 @@ static const struct {
      FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
          ENTRY(CALL("ROOT q", "f", "x, y, z")),
      ENTRY("m = f32[8] multiply(x, y)\n ROOT s = f32[8] add(m, z)"), false},
+    {"what two fusions compute is cut at a sum",
+     FUSION("f", "m = f32[8] multiply(a, b)\n s = f32[8] add(m, c)\n ROOT t = f32[8] tanh(s)")
+         FUSION("g", "m = f32[8] multiply(a, b)\n s = f32[8] add(m, c)\n ROOT n = f32[8] negate(s)")
+             ENTRY(CALL("p", "f", "x, y, z") CALL("o", "g", "x, y, z") "ROOT q = f32[8] add(p, o)"),
+     FUSION("s", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
+         FUSION("f", "ROOT t = f32[8] tanh(a)") FUSION("g", "ROOT n = f32[8] negate(a)")
+             ENTRY(CALL("v", "s", "x, y, z") CALL("p", "f", "v, y, z")
+                       CALL("o", "g", "v, y, z") "ROOT q = f32[8] add(p, o)"),
+     true},
+    {"what two fusions compute is cut at a product",
+     FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
+         FUSION("g", "m = f32[8] multiply(a, b)\n ROOT n = f32[8] negate(m)")
+             ENTRY(CALL("p", "f", "x, y, z") CALL("o", "g", "x, y, z") "ROOT q = f32[8] add(p, o)"),
+     FUSION("s", "ROOT m = f32[8] multiply(a, b)") FUSION("f", "ROOT s = f32[8] add(a, c)")
+         FUSION("g", "ROOT n = f32[8] negate(a)")
+             ENTRY(CALL("v", "s", "x, y, z") CALL("p", "f", "v, y, z")
+                       CALL("o", "g", "v, y, z") "ROOT q = f32[8] add(p, o)"),
+     false},
     {"a fusion without products is written out",
      FUSION("f", "m = f32[8] add(a, b)\n ROOT s = f32[8] add(m, c)")
          ENTRY(CALL("ROOT q", "f", "x, y, z")),

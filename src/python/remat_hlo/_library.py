@@ -288,6 +288,7 @@ COUNTS = {"temp": 0, "temp+outputs": 1, "total": 2}
 EMITS = {"scheduled": 0, "unscheduled": 1}
 PROTECTS = {"auto": 0, "none": 1, "control-deps": 2, "opt-barrier": 3, "conditional": 4}
 INLINES = {"auto": 0, "never": 1, "always": 2}
+UNFUSE = {"loop": 1, "input": 2, "output": 4, "all": 7, "shared": 8}
 MODES = {"recompute": 1, "compress": 2, "offload": 4, "narrow": 8}
 PROSPECTS = {"within": 0, "little": 1, "below": 2, "open": 3}
 EFFORT_BY_SIZE = -1
@@ -534,6 +535,15 @@ def choice(what, value, values):
         raise UsageError("RH_ERR_USAGE", [Diagnostic(
             "error", 6, f"{what}: '{value}' is none of {', '.join(values)}")])
     return values[value]
+
+
+def flags(what, words, values):
+    """The sum of the numbers of some words, in a list or with commas between them. Raises UsageError."""
+    words = words.split(",") if isinstance(words, str) else words
+    number = 0
+    for word in words:
+        number |= choice(what, word, values)
+    return number
 
 
 def name_of(number, values):

@@ -308,13 +308,16 @@ class Module:
         return self.schedule(self.scheduler)._handle
 
     def schedule(self, scheduler: str = "auto", *, ignore_schedule: bool = False,
-                 inline_calls: str = "auto", fuse: bool = False) -> Module:
-        """The module in an order: that of its text if it is scheduled, or that of a scheduler. With `fuse`, chains of
-        elementwise instructions of a module that XLA has yet to optimize become fusions, as they will on GPU and TPU;
-        `split_fusions()` takes these apart again."""
+                 inline_calls: str = "auto", unfuse: str | typing.Iterable[str] = (), fuse: bool = False) -> Module:
+        """The module in an order: that of its text if it is scheduled, or that of a scheduler. `unfuse`, one or several
+        of loop, input, output, all and shared: fusions of these kinds are replaced by their instructions; with shared,
+        what several loop fusions compute gets a fusion of its own. With `fuse`, chains of elementwise instructions of a
+        module that XLA has yet to optimize become fusions, as they will on GPU and TPU; `split_fusions()` takes these
+        apart again."""
         options = lib.ScheduleOptions(
             scheduler=lib.encode(scheduler), ignore_schedule=ignore_schedule,
-            inline_calls=lib.choice("inline_calls", inline_calls, lib.INLINES), fuse=fuse)
+            inline_calls=lib.choice("inline_calls", inline_calls, lib.INLINES),
+            unfuse=lib.flags("unfuse", unfuse, lib.UNFUSE), fuse=fuse)
         return self._schedule(options, scheduler)
 
     def split_fusions(self) -> Module:
@@ -635,9 +638,7 @@ def remat_options(*, algorithm="auto", memory_model="heap", limit_counts="total"
         raise ValueError(f"{COLLECTION} needs what to keep: {COLLECTION}:REGEX")
     if name not in algorithms():
         raise ValueError(f"algorithm: '{name}' is none of {', '.join(algorithms())}")
-    bits = 0
-    for mode in (modes.split(",") if isinstance(modes, str) else modes):
-        bits |= lib.choice("modes", mode, lib.MODES)
+    bits = lib.flags("modes", modes, lib.MODES)
     parameters = "\n".join(f"{key}={value}" for key, value in (set or {}).items())
     strings = [lib.encode(name), lib.encode(memory_model), lib.encode(collection or None),
                _lines(pin), _lines(never), lib.encode(parameters or None)]

@@ -198,6 +198,25 @@ static rh_status try_variants(Run *run, ScanAttempt *scanned) {
   return RH_OK;
 }
 
+/* Begins again from the input with its fusions split where several compute the same values. */
+static rh_status try_split(Run *run, ScanAttempt *split) {
+  const Problem *problem = run->problem;
+  const RematAlgorithm *algorithm = problem->request->algorithm;
+  bool is_wanted = !problem->plan && problem_is_limited(problem) && !is_met(run) &&
+                   algorithm->traits & RH_TRAIT_SCANS && algorithm->run != remat_none &&
+                   problem->options->modes & RH_REMAT_RECOMPUTE;
+  if (!is_wanted || problem->steps || patience_is_stopped(problem->patience)) return RH_OK;
+  double start = seconds_now();
+  rh_status status = scans_try_split(problem, run_on_variant, split);
+  run->findings->remat_seconds += seconds_now() - start;
+  if (status != RH_OK || !split->attempt.result || !is_better(run, &split->attempt)) return status;
+  attempt_free(&run->best);
+  run->best = split->attempt;
+  split->attempt = (Attempt){0};
+  run->problem = &split->problem;
+  return RH_OK;
+}
+
 /* ---- finish ---- */
 
 /* Keeps the record of what was done with loops' stacks, also where no plan is wanted. */
@@ -295,7 +314,7 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   Problem problem;
   Findings findings;
   Patience patience;
-  ScanAttempt scanned = {0};
+  ScanAttempt scanned = {0}, split = {0};
   Run run = {.problem = &problem, .findings = &findings, .is_whole = true};
   run.by_time = !request->plan && request->algorithm->traits & RH_TRAIT_CHOOSES;
   *result = NULL;
@@ -304,6 +323,7 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   bool begins_from_variant = request->plan && request->plan->scans.list.len > 0;
   if (status == RH_OK && !begins_from_variant) status = try_algorithms(&run, request->algorithm);
   if (status == RH_OK) status = try_variants(&run, &scanned);
+  if (status == RH_OK) status = try_split(&run, &split);
   if (status == RH_OK) status = try_nothing(&run);
   if (status == RH_OK) status = finish(&run);
   if (findings.was_cut) {
@@ -327,6 +347,7 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   }
   attempt_free(&run.best);
   scan_attempt_free(&scanned);
+  scan_attempt_free(&split);
   problem_free(&problem);
   return status;
 }

@@ -18,8 +18,12 @@ static void note_conditions(Plan *plan, const Problem *problem, Arena *kept_aren
   const rh_remat_options *options = problem->options;
   const Plan *applied = problem->plan;
   const rh_module *original = problem->original;
+  bool is_split = input->preparation.unfuse != original->preparation.unfuse;
   plan->fingerprint = plan_fingerprint(original->module);
-  plan->order_fingerprint = plan_order_fingerprint(original->module, &original->schedule);
+  /* Which fusions a preparation makes follows from the text; computations are numbered otherwise
+   * once what it gives was printed and parsed. */
+  if (!is_split)
+    plan->order_fingerprint = plan_order_fingerprint(original->module, &original->schedule);
   if (problem->steps) scan_copy_steps(problem->steps, &plan->scans, kept_arena);
   plan->preparation = input->preparation;
   plan->preparation.scheduler = input->scheduler ? input->scheduler : "input";

@@ -565,6 +565,25 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
   return scans.status;
 }
 
+rh_status scans_try_split(const Problem *problem, RunFn run, ScanAttempt *best) {
+  *best = (ScanAttempt){0};
+  rh_status status = variant_split(problem, &best->variant.module);
+  if (status != RH_OK || !best->variant.module) return status;
+  renew_patience(problem, 1);
+  best->is_open = true;
+  status = problem_prepare_variant(&best->problem, &best->findings, problem, best->variant.module,
+                                   &best->variant.steps);
+  best->problem.diags = NULL; /* of what algorithms warn, once is enough */
+  if (status == RH_OK)
+    status = run(&best->problem, &best->findings, problem->request->algorithm, &best->attempt);
+  best->problem.diags = problem->diags;
+  if (status != RH_OK || !best->attempt.result) return status;
+  if (judge_can_prove(&best->attempt, &best->problem)) return RH_OK;
+  attempt_free(&best->attempt);
+  best->attempt = (Attempt){0};
+  return RH_OK;
+}
+
 rh_status scans_apply(const Problem *problem, RunFn run, ScanAttempt *best) {
   rh_module *opened;
   rh_status status = variant_open(problem, &opened);

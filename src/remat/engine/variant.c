@@ -3,7 +3,9 @@
 #include <math.h>
 
 #include "analysis/cost/link.h"
+#include "remat/rewrite/dce.h"
 #include "remat/rewrite/mark_result.h"
+#include "remat/rewrite/split.h"
 #include "remat/legality/steering.h"
 #include "remat/scan/describe.h"
 #include "remat/scan/open.h"
@@ -381,6 +383,32 @@ rh_status variant_open(const Problem *problem, rh_module **opened) {
   if (status == RH_OK) {
     rewrite_write_out_elements(&rewrite, problem->scratch);
     status = take(&rewrite, &schedule, input, problem->diags, opened, arena);
+  }
+  module_free(rewrite.module);
+  arena_free(arena);
+  return status;
+}
+
+/* ---- fusions ---- */
+
+rh_status variant_split(const Problem *problem, rh_module **split) {
+  const rh_module *input = problem->input;
+  *split = NULL;
+  if (input->preparation.unfuse & RH_UNFUSE_SHARED) return RH_OK;
+  Arena *arena = arena_new(arena_options(problem->scratch));
+  Rewrite rewrite = begin_rewrite(problem, input);
+  Schedule schedule = schedule_copy(&input->schedule, rewrite.module, arena);
+  rh_status status = RH_OK;
+  if (split_shared(&rewrite, &schedule, arena, problem->scratch)) {
+    dce_run(&rewrite, problem->scratch);
+    dce_update_schedule(rewrite.module, &schedule, arena);
+    rewrite_write_out_elements(&rewrite, problem->scratch);
+    status = take(&rewrite, &schedule, input, problem->diags, split, arena);
+  }
+  if (*split) {
+    (*split)->preparation.unfuse |= RH_UNFUSE_SHARED;
+    (*split)->marks = NULL; /* nothing is computed again yet */
+    (*split)->num_rematerialized = 0;
   }
   module_free(rewrite.module);
   arena_free(arena);

@@ -40,6 +40,11 @@ typedef struct Variant {
  * frees it, after the variants that are made of it. */
 rh_status variant_open(const Problem *problem, rh_module **opened);
 
+/* The input with its fusions split where several compute the same values (remat/rewrite/split.h), as
+ * rh_schedule() prepares it with RH_UNFUSE_SHARED; NULL if there is nothing to split. The caller
+ * frees it. */
+rh_status variant_split(const Problem *problem, rh_module **split);
+
 /* Analyses a module as the first round sees it. */
 void variant_analyze(const Problem *problem, const rh_module *module, ScanModule *scans,
                      Arena *out);

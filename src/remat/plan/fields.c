@@ -7,7 +7,8 @@ const char *const plan_action_names[NUM_PLAN_ACTIONS + 1] = {
 
 static const char *const inline_words[] = {"auto", "never", "always", NULL}; /* rh_inline_calls */
 static const char *const copies_words[] = {"auto", "inserted", "pending", NULL}; /* rh_copies */
-static const char *const unfuse_words[] = {"loop", "input", "output", NULL};     /* RH_UNFUSE */
+static const char *const unfuse_words[] = {"loop", "input", "output", "shared",
+                                           NULL}; /* RH_UNFUSE */
 
 #define FIELD_OF(type, member, key, is, bits, what)                                       \
   {                                                                                       \

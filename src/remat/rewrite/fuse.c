@@ -179,8 +179,7 @@ static bool find_readers(const Rewrite *rewrite, InstId producer, FuseReaders *r
 
 /* ---- merging ---- */
 
-/* The reader's parameter for an operand; it is added if there is none. */
-static InstId find_param(Rewrite *rewrite, InstId reader, InstId operand) {
+InstId fuse_find_param(Rewrite *rewrite, InstId reader, InstId operand) {
   Module *module = rewrite->module;
   for (uint32_t i = 0; i < inst_get(module, reader)->num_operands; i++) {
     if (inst_operand(module, reader, i) == operand) return param_of(module, reader, i);
@@ -206,7 +205,7 @@ static void merge(Rewrite *rewrite, InstId producer, FuseReader reader, Arena *a
   for (uint32_t i = 0; i < num_params; i++) {
     InstId inner = id_list(module, comp_get(module, from)->params)[i];
     InstId image = rewrite->image.data[inner];
-    InstId own = find_param(rewrite, reader.inst, inst_operand(module, producer, i));
+    InstId own = fuse_find_param(rewrite, reader.inst, inst_operand(module, producer, i));
     if (result == image) result = own;
     rewrite_replace_all_uses(rewrite, image, own, arena);
     module_remove_inst(module, image);

@@ -18,4 +18,8 @@
 bool fuse_into_readers(Rewrite *rewrite, InstId producer, IdVec *changed, Arena *out,
                        Arena *scratch);
 
+/* The parameter of a fusion for something that it reads; the operand is added if it does not read
+ * it yet. */
+InstId fuse_find_param(Rewrite *rewrite, InstId reader, InstId operand);
+
 #endif

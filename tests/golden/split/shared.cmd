@@ -1,0 +1,1 @@
+input.hlo --unfuse=shared --algorithm=none --quiet -o -
