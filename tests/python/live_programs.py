@@ -73,6 +73,18 @@ def constants():
     return jax.grad(lambda x: (forward(ws, x + shift)**2).mean()), (normal(99, 4096, 256),), ()
 
 
+def chain():
+    """The fusions of the backward pass compute the gradient of all layers behind them, each for itself."""
+    def step(ws, x):
+        def total(ws):
+            h = x
+            for w in ws:
+                h = jnp.tanh(h @ w) * h
+            return (h**2).mean()
+        return jax.value_and_grad(total)(ws)
+    return step, (weights(8, 128), normal(99, 2048, 128)), ()
+
+
 def _mix(s, w, kept):
     for _ in range(4):
         s = jnp.tanh(s @ w)
@@ -105,7 +117,7 @@ def overwritten_carry():
 
 
 PROGRAMS = {f.__name__: f for f in (mlp, training_step, scan, conditional, low_precision, constants,
-                                    overwritten_parameter, overwritten_carry)}
+                                    overwritten_parameter, overwritten_carry, chain)}
 
 
 def sharded():

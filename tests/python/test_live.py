@@ -110,6 +110,17 @@ class SameBits(LiveTest):
         self.check_all("PRE_SCHEDULER", "path")
 
     @unittest.skipIf(jax.__version_info__ < (0, 12), "another XLA:CPU")
+    def test_chain(self):
+        """Fusions that compute the same values are split where that meets the budget, and all bits stay."""
+        program, before, expected = reference("chain")
+        limit = before.memory_analysis().temp_size_in_bytes * 6 // 10
+        with live.rematerialize(limit, limit_counts="temp", algorithm="path", **QUIET):
+            compiled = compile_program(program)
+        self.assertEqual(run(compiled, program), expected)
+        self.assertTrue(live.check(compiled).report.is_met)
+        self.assertLessEqual(compiled.memory_analysis().temp_size_in_bytes, limit)
+
+    @unittest.skipIf(jax.__version_info__ < (0, 12), "another XLA:CPU")
     def test_pre_order(self):
         """The order that XLA:CPU gives to what we return is the one in which it was measured."""
         import matrix_programs
