@@ -147,12 +147,19 @@ COMPILE = {"plain": lambda case, *rest: compile_lowered(*rest), "hook": compile_
            "before": compile_before}
 
 
+def program_of(name, seed):
+    import programs
+    import scan_programs
+    if name.startswith(scan_programs.PREFIX) and name not in programs.PROGRAMS:
+        return scan_programs.make(name, seed)
+    return programs.make(name, seed)
+
+
 def main():
     case = json.loads(sys.argv[1])
     folder, target = pathlib.Path(case["folder"]), TARGETS[case["target"]]
-    import programs
     start = time.monotonic()
-    program = programs.make(case["program"], case["seed"])
+    program = program_of(case["program"], case["seed"])
     lowered = lower(program, case["program"], target)
     write_module(lowered.compiler_ir("stablehlo"), folder / "lowered.mlirbc")
     start_compile = time.monotonic()
