@@ -157,6 +157,9 @@ static const char *const tpu[] = {
 
 #define CSTACK "bf16[6,8,128]{2,1,0:T(8,128)(2,1)}"
 #define CSLICE "bf16[1,8,128]{2,1,0:T(8,128)(2,1)}"
+#define CREAD                                                                               \
+  " s = " CSLICE " dynamic-slice(p, j, o, o), dynamic_slice_sizes={1,8,128}\n sc = " TSLICE \
+  " convert(s)\n w = " TVALUE " bitcast(sc)\n"
 #define CFORTH "(" TINT ", " TVALUE ", " CSTACK ")"
 
 /* As XLA:TPU writes it: what is stacked is converted by the instruction that writes it. */
@@ -169,11 +172,7 @@ static const char *const converting[] = {
     " constant(0)\n"
     " ROOT d = " CSTACK " dynamic-update-slice(p, r, i, o, o) }\n",
     "grad { p = " CSTACK " parameter(0)\n j = " TINT " parameter(1)\n g = " TVALUE
-    " parameter(2)\n"
-    " o = " TINT " constant(0)\n s = " CSLICE
-    " dynamic-slice(p, j, o, o), dynamic_slice_sizes={1,8,128}\n"
-    " y = bf16[8,128]{1,0:T(8,128)(2,1)} bitcast(s)\n w = " TVALUE " convert(y)\n ROOT n = " TVALUE
-    " maximum(g, w) }\n",
+    " parameter(2)\n o = " TINT " constant(0)\n" CREAD " ROOT n = " TVALUE " maximum(g, w) }\n",
     "fb { t = " CFORTH " parameter(0)\n i = " TINT " get-tuple-element(t), index=0\n z = " TVALUE
     " get-tuple-element(t), index=1\n s = " CSTACK " get-tuple-element(t), index=2\n sn = " CSTACK
     " fusion(s, i, z), kind=kLoop, calls=write\n one = " TINT " constant(1)\n in = " TINT
@@ -280,11 +279,10 @@ static const char *const converting[] = {
 #define CBACK "(" TINT ", " TVALUE ", " TVALUE ")"
 #define AGAIN_CONVERTED(convert)                                                          \
   {"grad { p = " CSTACK " parameter(0)\n", "grad { z = " TVALUE " parameter(0)\n"},       \
-      {" o = " TINT " constant(0)\n s = " CSLICE                                          \
-       " dynamic-slice(p, j, o, o), dynamic_slice_sizes={1,8,128}\n"                      \
-       " y = bf16[8,128]{1,0:T(8,128)(2,1)} bitcast(s)\n",                                \
+      {" o = " TINT " constant(0)\n" CREAD,                                               \
        " f = f32[] convert(j)\n b = " TVALUE " broadcast(f), dimensions={}\n a = " TVALUE \
-       " add(b, z)\n yw = " TVALUE " sine(a)\n" convert},                                 \
+       " add(b, z)\n yw = " TVALUE " sine(a)\n yr = " TSLICE " bitcast(yw)\n" convert     \
+       " w = " TVALUE " bitcast(sc)\n"},                                                  \
       {"bb { t = " CFORTH " parameter(0)", "bb { t = " CBACK " parameter(0)"},            \
       {" s = " CSTACK " get-tuple-element(t), index=2\n five",                            \
        " z1 = " TVALUE " get-tuple-element(t), index=2\n five"},                          \
@@ -294,10 +292,7 @@ static const char *const converting[] = {
     " bi = " CFORTH " tuple(z2, g0, sa)\n b = " CFORTH " while(",                         \
         " bi = " CBACK " tuple(z2, g0, z0)\n b = " CBACK " while("                        \
   }
-
-#define CONVERTED_AGAIN                         \
-  " yr = " TSLICE " bitcast(yw)\n yc = " CSLICE \
-  " convert(yr)\n y = bf16[8,128]{1,0:T(8,128)(2,1)} bitcast(yc)\n"
+#define CONVERTED_AGAIN " s = " CSLICE " convert(yr)\n sc = " TSLICE " convert(s)\n"
 
 /* Edits after the first ones, in their order; see loop_text_edited(). `why` is NULL for texts that
  * are equivalent, or else a part of the message. */
@@ -596,13 +591,24 @@ static const struct {
      NULL},
     {"tpu: it is not converted",
      converting,
-     {AGAIN_CONVERTED(" y = " TVALUE " copy(yw)\n"),
-      {"w = " TVALUE " convert(y)", "w = " TVALUE " copy(y)"}},
+     {AGAIN_CONVERTED(" sc = " TSLICE " copy(yr)\n")},
      "differ"},
     {"tpu: it is converted to other digits in between",
      converting,
-     {AGAIN_CONVERTED(" yh = f16[8,128]{1,0:T(8,128)(2,1)} convert(yw)\n"
-                      " y = bf16[8,128]{1,0:T(8,128)(2,1)} convert(yh)\n")},
+     {AGAIN_CONVERTED(" sh = f16[1,8,128]{2,1,0:T(8,128)(2,1)} convert(yr)\n s = " CSLICE
+                      " convert(sh)\n sc = " TSLICE " convert(s)\n")},
+     "differ"},
+    {"tpu: the slice is converted as it is read",
+     converting,
+     {{CREAD,
+       " sc = " TSLICE " dynamic-slice(p, j, o, o), dynamic_slice_sizes={1,8,128}\n w = " TVALUE
+       " bitcast(sc)\n"}},
+     NULL},
+    {"tpu: another slice is converted as it is read",
+     converting,
+     {{CREAD,
+       " sc = " TSLICE " dynamic-slice(p, o, o, o), dynamic_slice_sizes={1,8,128}\n w = " TVALUE
+       " bitcast(sc)\n"}},
      "differ"},
     {"tpu: another value is converted",
      converting,

@@ -5,8 +5,8 @@
  *   n = f32[8,4] fusion-done(s)               becomes   n = f32[8,4] fusion(stack, x, i),
  * calls=write
  *
- * XLA:TPU has dynamic-update-slices that convert what they write. In fusions they get a convert of
- * its own, since what a stack then holds has an instruction:
+ * XLA:TPU has dynamic-slices and dynamic-update-slices that convert what they take or write. In
+ * fusions they get a convert of its own, since what a stack holds then has an instruction:
  *
  *   bf16[8,4] dynamic-update-slice(bf16[8,4] stack, f32[1,4] x, i, 0)   becomes   bf16[8,4]
  * dynamic-update-slice(bf16[8,4] stack, bf16[1,4] convert(x), i, 0)
@@ -23,7 +23,8 @@
 bool scan_is_closed(const Module *module, Arena *scratch);
 
 /* Opens calls of computations with loops, asynchronous fusions in the bodies of loops that stack
- * something, and converting updates in fusions of bodies. updates: module and schedule, whose new arrays are in `out`. */
+ * something, and conversions beside slices in fusions of bodies. updates: module and schedule,
+ * whose new arrays are in `out`. */
 rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
                     Arena *scratch);
 

@@ -250,18 +250,29 @@ static ValueNumber number_parameter_of(Evaluator *evaluator, const Frame *frame,
                           (uint32_t)inst->index);
 }
 
+static ValueNumber number_convert(Evaluator *evaluator, ShapeId shape, ValueNumber value) {
+  Numbering *numbering = evaluator->numbering;
+  Terms *terms = evaluator->numbered->terms;
+  uint32_t text = number_text(numbering, STR("convert("));
+  return terms ? fold_operation(terms, shape, text, &value, 1)
+               : number_operation(numbering, shape, text, &value, 1);
+}
+
 /* A dynamic-update-slice may convert what it writes, as XLA:TPU lets it; it then writes the value
  * that a convert in front of it would have. */
 static void convert_update(Evaluator *evaluator, InstId id, ValueNumber *args) {
   const Module *module = evaluator->module;
-  Numbering *numbering = evaluator->numbering;
-  ShapeId shape = converted_update_shape(numbering, inst_shape(module, id),
-                                         inst_shape(module, inst_operand(module, id, 1)));
-  if (shape == NO_ID) return;
-  Terms *terms = evaluator->numbered->terms;
-  uint32_t text = number_text(numbering, STR("convert("));
-  args[1] = terms ? fold_operation(terms, shape, text, &args[1], 1)
-                  : number_operation(numbering, shape, text, &args[1], 1);
+  ShapeId shape = converted_part_shape(evaluator->numbering, inst_shape(module, id),
+                                       inst_shape(module, inst_operand(module, id, 1)));
+  if (shape != NO_ID) args[1] = number_convert(evaluator, shape, args[1]);
+}
+
+/* The shape of what a dynamic-slice takes, if it then converts it; NO_ID otherwise. */
+static ShapeId shape_before_convert(Evaluator *evaluator, InstId id) {
+  const Module *module = evaluator->module;
+  if (inst_get(module, id)->opcode != OPCODE_DYNAMIC_SLICE) return NO_ID;
+  return converted_part_shape(evaluator->numbering, inst_shape(module, inst_operand(module, id, 0)),
+                              inst_shape(module, id));
 }
 
 /* The number of an instruction that is evaluated without entering a computation. */
@@ -310,8 +321,10 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
     has_effect |= numbered_node(evaluator->numbering, function)->num_args > 1;
   }
   uint32_t count = inst->num_operands + inst->num_callees, text = text_of(evaluator, id);
-  ValueNumber value = terms ? fold_operation(terms, shape, text, args, count)
-                            : number_operation(evaluator->numbering, shape, text, args, count);
+  ShapeId cut = shape_before_convert(evaluator, id), made = cut == NO_ID ? shape : cut;
+  ValueNumber value = terms ? fold_operation(terms, made, text, args, count)
+                            : number_operation(evaluator->numbering, made, text, args, count);
+  if (cut != NO_ID) value = number_convert(evaluator, shape, value);
   if (has_effect) {
     value = number_effect(evaluator, function_frame(evaluator), id, value);
   }

@@ -164,15 +164,22 @@ static InstId slice_of(const Module *module, InstId user) {
   return is_read ? user : inst_operand(module, user, 1);
 }
 
+/* The shape of the part that an instruction takes of an array, or writes into it, as the array has
+ * it, if the instruction converts it; NO_ID otherwise. */
+static ShapeId shape_in_array(const Tagger *tagger, InstId id) {
+  const Module *module = tagger->module;
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  if (opcode != OPCODE_DYNAMIC_SLICE && opcode != OPCODE_DYNAMIC_UPDATE_SLICE) return NO_ID;
+  return converted_part_shape(tagger->numbering, inst_shape(module, inst_operand(module, id, 0)),
+                              inst_shape(module, slice_of(module, id)));
+}
+
 static ShapeId shape_in_function(const Tagger *tagger, InstId id) {
   const Module *module = tagger->module;
   if (!is_sliced(module, id)) return tagger->shapes[inst_get(module, id)->shape];
-  InstId slice = slice_of(module, id);
-  ShapeId converted = NO_ID;
-  if (inst_get(module, id)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE)
-    converted = converted_update_shape(tagger->numbering, inst_shape(module, id),
-                                       inst_shape(module, slice));
-  return converted == NO_ID ? tagger->shapes[inst_get(module, slice)->shape] : converted;
+  ShapeId in_array = shape_in_array(tagger, id);
+  return in_array == NO_ID ? tagger->shapes[inst_get(module, slice_of(module, id))->shape]
+                           : in_array;
 }
 
 /* A number of an instruction in the function to which a start of a slice is clamped. */
@@ -220,14 +227,9 @@ static void put_clamps(TextBuffer *text, const Tagger *tagger, Met *met, InstId 
   }
 }
 
-/* What a dynamic-update-slice converts counts as converted in front of it. */
-static void convert_update(Tagger *tagger, InstId id, ValueNumber *update) {
-  const Module *module = tagger->module;
-  ShapeId shape = converted_update_shape(tagger->numbering, inst_shape(module, id),
-                                         inst_shape(module, inst_operand(module, id, 1)));
-  if (shape == NO_ID) return;
+static ValueNumber number_convert(Tagger *tagger, ShapeId shape, ValueNumber value) {
   uint32_t text = number_text(tagger->numbering, STR("convert("));
-  *update = number_operation(tagger->numbering, shape, text, update, 1);
+  return number_operation(tagger->numbering, shape, text, &value, 1);
 }
 
 /* Numbers an instruction whose operands have numbers. Parameters are numbered in the order in which
@@ -247,7 +249,10 @@ static ValueNumber number_in_function(Tagger *tagger, Met *met, InstId id) {
     ShapeId shape = shape_in_function(tagger, slicer != NO_ID ? slicer : operand);
     args[i] = number_parameter(tagger->numbering, shape, args[i]);
   }
-  if (inst->opcode == OPCODE_DYNAMIC_UPDATE_SLICE) convert_update(tagger, id, &args[1]);
+  /* What is converted beside a slice counts as converted by an instruction of its own. */
+  ShapeId in_array = shape_in_array(tagger, id);
+  bool is_write = inst->opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
+  if (in_array != NO_ID && is_write) args[1] = number_convert(tagger, in_array, args[1]);
   for (uint32_t i = 0; i < inst->num_callees; i++)
     args[inst->num_operands + i] = tagger->tags.number_of[inst_callees(module, id)[i]];
   TextBuffer text = {.arena = tagger->scratch};
@@ -256,8 +261,11 @@ static ValueNumber number_in_function(Tagger *tagger, Met *met, InstId id) {
     put_clamps(&text, tagger, met, id, args + (slice_of(module, id) == id ? 1 : 2));
   ShapeId shape =
       inst->opcode == OPCODE_TUPLE ? tagger->numbering->integer : shape_in_function(tagger, id);
+  bool converts_read = in_array != NO_ID && !is_write;
+  if (converts_read) shape = in_array;
   ValueNumber number = number_operation(
       tagger->numbering, shape, number_text(tagger->numbering, text_str(&text)), args, count);
+  if (converts_read) number = number_convert(tagger, tagger->shapes[inst->shape], number);
   arena_reset(tagger->scratch, mark);
   return number;
 }

@@ -25,12 +25,12 @@ ShapeId *numbering_import_shapes(Numbering *numbering, const Module *module, Are
   return imported;
 }
 
-ShapeId converted_update_shape(Numbering *numbering, const Shape *array, const Shape *update) {
-  bool is_known = shape_is_array(array) && shape_is_array(update) && array->rank == update->rank &&
-                  !array->has_dynamic && !update->has_dynamic;
-  if (!is_known || array->type == update->type) return NO_ID;
+ShapeId converted_part_shape(Numbering *numbering, const Shape *array, const Shape *part) {
+  bool is_known = shape_is_array(array) && shape_is_array(part) && array->rank == part->rank &&
+                  !array->has_dynamic && !part->has_dynamic;
+  if (!is_known || array->type == part->type) return NO_ID;
   ArraySpec spec = shape_spec(array);
-  spec.dims = update->dims;
+  spec.dims = part->dims;
   return shape_array(&numbering->shapes, &spec);
 }
 

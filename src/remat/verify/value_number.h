@@ -67,10 +67,10 @@ Numbering numbering_make(Arena *out);
 /* Adds the module's shapes to the numbering's table, and returns their ids there, by ShapeId. */
 ShapeId *numbering_import_shapes(Numbering *numbering, const Module *module, Arena *out);
 
-/* The shape of what a dynamic-update-slice writes into an array that has another element type than
- * its update: that of the update with the type and the layout of the array. NO_ID if both have the
- * same type. */
-ShapeId converted_update_shape(Numbering *numbering, const Shape *array, const Shape *update);
+/* A dynamic-slice or a dynamic-update-slice may convert the part that it takes or writes. The shape
+ * of the part as the array has it: `part` with the type and the layout of the array. NO_ID if both
+ * have the same type. */
+ShapeId converted_part_shape(Numbering *numbering, const Shape *array, const Shape *part);
 
 /* The id of a text; equal texts have equal ids. A new text is copied. */
 uint32_t number_text(Numbering *numbering, Str text);
