@@ -150,9 +150,7 @@ COMPILE = {"plain": lambda case, *rest: compile_lowered(*rest), "hook": compile_
 def program_of(name, seed):
     import programs
     import scan_programs
-    if name.startswith(scan_programs.PREFIX) and name not in programs.PROGRAMS:
-        return scan_programs.make(name, seed)
-    return programs.make(name, seed)
+    return (scan_programs if scan_programs.has(name) else programs).make(name, seed)
 
 
 def main():

@@ -25,6 +25,11 @@ def as_it_is(body):
     return body
 
 
+def has(name):
+    """Whether a name is one of PROGRAMS behind PREFIX, perhaps with BY_HAND at its end."""
+    return name.startswith(PREFIX) and name.removeprefix(PREFIX).removesuffix(BY_HAND) in PROGRAMS
+
+
 def make(name, seed):
     """The program of a name of PROGRAMS behind PREFIX, or of one with BY_HAND at its end, which has the same sizes."""
     plain = name.removesuffix(BY_HAND)
