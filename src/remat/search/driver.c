@@ -392,7 +392,8 @@ typedef struct Whole {
   uint64_t num_steps; /* of the first searches */
   Result best;
   Ladder ladder;
-  int rung; /* that was tried last; below 0 = none */
+  int rung;          /* that was tried last; below 0 = none */
+  int64_t low, high; /* limits above it: with which the budget was met, and missed */
 } Whole;
 
 /* Makes the module what it was when it was given. */
@@ -406,8 +407,9 @@ static void search_again(SearchJob *search, const Given *given) {
   search_job_analyze(search);
 }
 
-/* Searches as for another budget, and keeps the better result for this one. */
-static void search_as_for(Whole *whole, PeakLimit limit, uint64_t num_steps) {
+/* Searches as for another budget, and keeps the better result for this one. Returns whether that
+ * meets it. */
+static bool search_as_for(Whole *whole, PeakLimit limit, uint64_t num_steps) {
   SearchJob *search = whole->search;
   RematJob *job = search->job;
   PeakLimit own = job->peak_limit;
@@ -417,9 +419,10 @@ static void search_as_for(Whole *whole, PeakLimit limit, uint64_t num_steps) {
   job->peak_limit = own;
   Score *score = &result.figures.taken;
   score->is_met = score->bytes <= own.bytes;
-  bool is_best = score_is_better(*score, whole->best.figures.taken);
+  bool is_met = score->is_met, is_best = score_is_better(*score, whole->best.figures.taken);
   arena_free(is_best ? whole->best.arena : result.arena);
   if (is_best) whole->best = result;
+  return is_met;
 }
 
 /* The steps of the next effort. */
@@ -452,19 +455,24 @@ static bool try_rung(void *of, uint32_t number) {
   if (!patience_go_on(job->patience, num_steps)) return false;
   whole->ladder.is_tried[level][rung] = true;
   whole->rung = rung;
-  search_as_for(whole, (PeakLimit){rung_bytes(&whole->ladder, rung)}, num_steps);
+  (void)search_as_for(whole, (PeakLimit){rung_bytes(&whole->ladder, rung)}, num_steps);
   return true;
 }
 
-/* What lies between the rung that has met the budget and the budget costs less time. */
+/* What lies between the rung that has met the budget and the budget costs less time: limits go half
+ * the way up from one that met it, and half the way down from one that did not. */
 static bool try_above_rung(void *of, uint32_t number) {
   Whole *whole = of;
   RematJob *job = whole->search->job;
-  (void)number;
   if (whole->rung < 0) return false;
-  int64_t low = rung_bytes(&whole->ladder, whole->rung), gap = job->peak_limit.bytes - low;
-  if (gap > 1 && patience_go_on(job->patience, whole->num_steps))
-    search_as_for(whole, (PeakLimit){low + gap / 2}, whole->num_steps);
+  if (number == 0) {
+    whole->low = rung_bytes(&whole->ladder, whole->rung);
+    whole->high = job->peak_limit.bytes;
+  }
+  int64_t gap = whole->high - whole->low, middle = whole->low + gap / 2;
+  if (gap <= 1 || !patience_go_on(job->patience, whole->num_steps)) return false;
+  bool is_met = search_as_for(whole, (PeakLimit){middle}, whole->num_steps);
+  *(is_met ? &whole->low : &whole->high) = middle;
   return true;
 }
 
@@ -478,14 +486,14 @@ static bool try_more_steps(void *of, uint32_t number) {
   double most_seconds = given_seconds / (double)job->parameters->search_costly;
   bool is_costly = whole->best.figures.taken.seconds - given_seconds > most_seconds;
   if (is_costly && patience_go_on(job->patience, more_steps(whole)))
-    search_as_for(whole, job->peak_limit, more_steps(whole));
+    (void)search_as_for(whole, job->peak_limit, more_steps(whole));
   return true;
 }
 
 /* What follows the first searches. */
 static const Move further[] = {
     {.name = "rungs", .needs = MOVE_FOR_MISSED, .is_of_use = begin_ladder, .try_next = try_rung},
-    {.name = "above the rung", .needs = MOVE_FOR_MET, .most = 1, .try_next = try_above_rung},
+    {.name = "above the rung", .needs = MOVE_FOR_MET, .most = 3, .try_next = try_above_rung},
     {.name = "more steps", .needs = MOVE_FOR_MET, .most = 1, .try_next = try_more_steps},
 };
 
