@@ -159,7 +159,7 @@ static int64_t bytes_of(const Builder *builder, ValueId id) {
 /* Marks the buffers into which an instruction of the entry writes without reading what is there.
  * Where such a buffer is a parameter's, its memory is free between the last reader of the parameter
  * and that instruction: a donated parameter is copied before it is updated. O(operands' parts). */
-static void mark_written_anew(Builder *builder, bool *is_anew) {
+static void mark_overwritten(Builder *builder, bool *is_overwritten) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
   const HloBuffers *buffers = &builder->context->values.buffers;
@@ -176,7 +176,8 @@ static void mark_written_anew(Builder *builder, bool *is_anew) {
     for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
       ValueId value = dataflow_value(flow, id, part);
       BufferId buffer = buffers->of[value];
-      if (flow->values.data[value].inst == id && read_by[buffer] != id) is_anew[buffer] = true;
+      if (flow->values.data[value].inst == id && read_by[buffer] != id)
+        is_overwritten[buffer] = true;
     }
   }
 }
@@ -188,10 +189,11 @@ static void mark_written_anew(Builder *builder, bool *is_anew) {
 static void mark_held(Builder *builder, CompId comp) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
-  bool *is_anew = NULL; /* nothing is, but in the entry */
+  bool *is_overwritten = NULL; /* nothing is, but in the entry */
   if (comp == module->entry) {
-    is_anew = arena_zarray(builder->scratch, bool, builder->context->values.buffers.num_buffers);
-    mark_written_anew(builder, is_anew);
+    is_overwritten =
+        arena_zarray(builder->scratch, bool, builder->context->values.buffers.num_buffers);
+    mark_overwritten(builder, is_overwritten);
   }
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId id = comp_inst(module, comp, i);
@@ -200,7 +202,7 @@ static void mark_held(Builder *builder, CompId comp) {
     if (!is_parameter && !is_result) continue;
     for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
       BufferId buffer = builder->context->values.buffers.of[dataflow_value(flow, id, part)];
-      builder->is_lent[buffer] = is_anew && is_anew[buffer];
+      builder->is_lent[buffer] = is_overwritten && is_overwritten[buffer];
       builder->is_held[buffer] = !builder->is_lent[buffer] || builder->context->holds_lent;
       *vec_push(builder->scratch, &builder->marked) = buffer;
     }
