@@ -288,6 +288,13 @@ class Options(RecomputeTest):
                 summary = self.json("calls.hlo", *args, f"--inline-calls={when}")
                 self.assertEqual(summary["instructions_after"], count)
 
+    def test_fuse(self):
+        self.golden("fuse", to="open.hlo")
+        args = ["--scheduler=default", "--algorithm=none"]
+        before, fused = (self.json("open.hlo", *args, *options) for options in ([], ["--fuse"]))
+        self.assertLess(fused["peak_before_bytes"], before["peak_before_bytes"])
+        self.assertGreater(fused["instructions_before"], before["instructions_before"])  # with those in fusions
+
     def test_unfuse(self):
         self.golden("fusions", to="fusions.hlo")
         args = [
