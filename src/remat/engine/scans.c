@@ -412,16 +412,19 @@ static bool is_like(const Unfinished *one, const Unfinished *const *run, uint32_
 }
 
 /* Runs an algorithm on the most promising variants that do not meet the budget. The first one takes
- * all steps. */
+ * all steps. Where the effort follows from the size, which is for compilations, one that meets the
+ * budget ends that: others could only take less time, which costs time to find out. */
 static bool try_finished(void *of, uint32_t number) {
   Scans *scans = of;
   Unfinished *list = scans->unfinished.data;
   const Unfinished *run[MAX_FINISHED];
+  bool is_short = patience_effort(scans->problem->patience) == RH_EFFORT_BY_SIZE;
   uint32_t num_run = 0;
   (void)number;
   if (!scans->finisher || scans->unfinished.len == 0) return false;
   qsort(list, scans->unfinished.len, sizeof *list, by_promise);
   for (uint32_t i = 0; i < scans->unfinished.len && num_run < MAX_FINISHED; i++) {
+    if (is_short && num_run && scans->best->attempt.score.is_met) break;
     if (is_like(&list[i], run, num_run) || !may_be_best(scans, &list[i])) continue;
     if (num_run == 1) renew_patience(scans->problem, OTHERS_PART);
     run[num_run++] = &list[i];
