@@ -176,7 +176,7 @@ class MaxSlowdown(LiveTest):
         return made
 
     def report(self):
-        return next(r for r in live.last_reports(all=True) if r.measured_slowdown is not None)
+        return next(r for r in live.last_reports(with_unchanged=True) if r.measured_slowdown is not None)
 
     def test_what_is_too_slow_is_taken_back(self):
         expected = self.train("training_step", self.STEPS + 3)
@@ -185,7 +185,7 @@ class MaxSlowdown(LiveTest):
         made, again = (self.train("training_step", steps, max_slowdown=0.01, verbose=True)
                        for steps in (self.STEPS + 3, 2))
         self.assertEqual(made, expected)
-        first, second = (r for r in live.last_reports(all=True) if r.outcome == _decide.SLOWER)
+        first, second = (r for r in live.last_reports(with_unchanged=True) if r.outcome == _decide.SLOWER)
         self.assertGreater(first.measured_slowdown, 0.01)
         self.assertIn("0.01 allowed", first.reason)
         (line,) = self.warnings()
@@ -1142,7 +1142,7 @@ plain = lowered.compile()
 ours = live.jit(step, "60%", min_peak=0, verbose=False).lower(ws, x).compile()
 print(*(one.memory_analysis().temp_size_in_bytes for one in (plain, ours)))
 print(max(float(abs(a - b).max()) for a, b in zip(jax.tree.leaves(plain(ws, x)), jax.tree.leaves(ours(ws, x)))))
-print(live.last_reports(all=True)[-1].outcome)
+print(live.last_reports(with_unchanged=True)[-1].outcome)
 """
 
     def test_shardings_before_optimizations(self):
