@@ -62,8 +62,9 @@ static void write_module(const char *line, char *text) {
     while (*place == ' ')
       place++;
   }
-  snprintf(text, MOST_TEXT, "HloModule m\n%sENTRY e {\n%s ROOT x = %.*s(%s)%s\n}\n", COMPS, params,
-           (int)(open - line), line, operands, place);
+  int len = snprintf(text, MOST_TEXT, "HloModule m\n%sENTRY e {\n%s ROOT x = %.*s(%s)%s\n}\n",
+                     COMPS, params, (int)(open - line), line, operands, place);
+  ck_assert_int_lt(len, MOST_TEXT);
 }
 
 static double line_seconds(const char *line, const DeviceProfile *device) {
