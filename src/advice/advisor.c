@@ -143,7 +143,8 @@ static bool is_same(const rh_remedy *a, const rh_remedy *b) {
   return a->counted_bytes == b->counted_bytes && a->added_seconds == b->added_seconds &&
          strcmp(a->kind, b->kind) == 0 && a->every == b->every &&
          a->argument.length == b->argument.length &&
-         memcmp(a->argument.data, b->argument.data, a->argument.length) == 0;
+         (a->argument.length == 0 ||
+          memcmp(a->argument.data, b->argument.data, a->argument.length) == 0);
 }
 
 static bool add_measured(Advisor *advisor, const rh_remedy *draft, rh_module *after,
