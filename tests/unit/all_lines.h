@@ -45,13 +45,19 @@ static inline void add_part(SearchGraph *graph, SearchNode *node, int64_t bytes,
   node->num_parts++;
 }
 
-/* A tuple's parts are forwarded from its operands. */
+/* A tuple has a table, which takes nothing here, and parts that are forwarded from its operands. */
 static inline void add_forwarded(SearchGraph *graph, SearchNode *node, Arena *arena) {
+  add_part(graph, node, 0, false, false, arena);
   for (uint32_t i = 0; i < node->num_operands; i++) {
     *vec_push(arena, &graph->parts) =
         (NodePart){.operand = i, .of_operand = 0, .overwriter = NO_ID};
     node->num_parts++;
   }
+}
+
+static inline bool is_forwarded(const SearchGraph *graph, NodeId node) {
+  const SearchNode *of = &graph->nodes[node];
+  return of->num_parts > 1 && graph->parts.data[of->first_part + 1].operand != NO_ID;
 }
 
 /* `shares_whole`: memory that is taken over has the size of what takes it, as in modules. Otherwise
@@ -74,9 +80,11 @@ static inline SearchGraph random_graph(Random *random, bool shares_whole, Arena 
     uint32_t num_operands = number == 0 ? 0 : is_tuple ? 2 : 1 + below(random, 2);
     for (uint32_t i = 0; i < num_operands; i++) {
       NodeId from = is_end && i == 0 ? number - 1 : below(random, number);
-      uint32_t count = graph.nodes[from].num_parts;
-      uint32_t part = is_tuple ? 0 : below(random, count);
-      add_operand(&graph, node, from, part, is_tuple ? 1 : 1 + below(random, count - part), arena);
+      uint32_t num_parts = graph.nodes[from].num_parts;
+      uint32_t first = is_forwarded(&graph, from) ? 1 : 0; /* nobody reads a table alone */
+      uint32_t part = first + (is_tuple ? 0 : below(random, num_parts - first));
+      add_operand(&graph, node, from, part, is_tuple ? 1 : 1 + below(random, num_parts - part),
+                  arena);
     }
     if (is_end) {
       node->seconds = 0;

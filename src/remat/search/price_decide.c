@@ -235,14 +235,12 @@ static void demand_of_tuple(Pricing *pricing, StepId step) {
   const SearchNode *node = node_of(pricing, step);
   const SearchGraph *graph = pricing->line->graph;
   find_tuple_until(pricing, step);
-  uint32_t num_parts = pricing->line->first_part[step + 1] - pricing->line->first_part[step];
   uint32_t part = 1; /* after the tuple's own table, the parts of one operand after the other */
   for (uint32_t i = 0; i < node->num_operands; i++) {
     StepId until = step;
     for (uint32_t count = node_operand(graph, pricing->line->nodes[step], i)->num_parts; count;
          count--, part++) {
-      if (part < num_parts && pricing->needed_until[part] > until)
-        until = pricing->needed_until[part];
+      if (pricing->needed_until[part] > until) until = pricing->needed_until[part];
     }
     demand(pricing, step, i, step, until, step);
   }
