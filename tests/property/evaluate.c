@@ -224,6 +224,23 @@ static Value *broadcast(Run *run, InstId id, const Value *operand) {
   return value;
 }
 
+static Value *slice(Run *run, InstId id, Value *const *operands) {
+  const Module *module = run->module;
+  const Shape *part = inst_shape(module, id),
+              *whole = inst_shape(module, inst_operand(module, id, 0));
+  Value *value = new_array(run, part);
+  int64_t place[MAX_RANK];
+  IntSlice ranges = inst_attr_ints(module, id, ATTR_SLICE); /* start, limit, stride */
+  for (int64_t i = 0; i < part->num_elements; i++) {
+    place_of(part, i, place);
+    for (uint32_t k = 0; k < part->rank; k++) {
+      place[k] = ranges.data[3 * k] + place[k] * ranges.data[3 * k + 2];
+    }
+    value->elements[i] = operands[0]->elements[index_of(whole, place)];
+  }
+  return value;
+}
+
 static Value *dynamic_slice(Run *run, InstId id, Value *const *operands) {
   const Module *module = run->module;
   const Shape *part = inst_shape(module, id),
@@ -260,6 +277,12 @@ static Value *update_slice(Run *run, InstId id, Value *const *operands) {
 
 static Value *run_comp(Run *run, CompId comp, Value *const *args);
 
+static bool has_effect(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_RNG || inst->flags & INST_CALL_SIDE_EFFECT ||
+         opcode_has((Opcode)inst->opcode, OPF_SIDE_EFFECT);
+}
+
 static Value *run_loop(Run *run, InstId id, Value *state) {
   const CompId *callees = inst_callees(run->module, id); /* ORDER body, condition */
   for (int i = 0; run->is_known && run_comp(run, callees[1], &state)->elements[0]; i++) {
@@ -269,14 +292,39 @@ static Value *run_loop(Run *run, InstId id, Value *state) {
   return state;
 }
 
-static Value *custom_call(Run *run, InstId id, Value *const *operands) {
-  const Instruction *inst = inst_get(run->module, id);
-  uint64_t hash = inst->opcode;
-  for (uint32_t i = 0; i < inst->num_operands; i++) {
-    InstId operand = inst_operand(run->module, id, i);
-    hash = hash_value(run, inst_get(run->module, operand)->shape, operands[i], hash);
+/* A computation as a function: what it makes of made-up arguments. */
+static uint64_t hash_function(Run *run, CompId comp, uint64_t hash) {
+  const Module *module = run->module;
+  IdList params = comp_get(module, comp)->params;
+  Value **args = arena_array(run->arena, Value *, params.len);
+  for (uint32_t i = 0; i < params.len; i++) {
+    args[i] = made_up(run, inst_get(module, id_list(module, params)[i])->shape, i);
   }
-  if (inst->flags & INST_CALL_SIDE_EFFECT) run->effects = mix(run->effects, hash);
+  const Value *result = run_comp(run, comp, args);
+  return hash_value(run, inst_get(module, comp_get(module, comp)->root)->shape, result, hash);
+}
+
+/* What is not told: any function of the attributes, the operands and the computations called. */
+static Value *some_function(Run *run, InstId id, Value *const *operands) {
+  const Module *module = run->module;
+  const Instruction *inst = inst_get(module, id);
+  uint64_t hash = inst->opcode;
+  AttrSlice attrs = inst_attrs(module, id);
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    const Attr *attr = &attrs.data[i];
+    bool is_note = attr->id == ATTR_METADATA || attr->id == ATTR_FRONTEND_ATTRIBUTES ||
+                   attr->id == ATTR_CONTROL_PREDECESSORS || attr->id == ATTR_CHANNEL_ID;
+    if (attr->num_callees || is_note) continue;
+    hash = mix(hash, hash_str(module_span(module, attr->text)));
+  }
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    hash = hash_value(run, inst_get(module, operand)->shape, operands[i], hash);
+  }
+  for (uint32_t i = 0; i < inst->num_callees; i++) {
+    hash = hash_function(run, inst_callees(module, id)[i], hash);
+  }
+  if (has_effect(module, id)) run->effects = mix(run->effects, hash);
   return made_up(run, inst->shape, hash);
 }
 
@@ -314,16 +362,17 @@ static Value *run_inst(Run *run, InstId id, Value *const *values, Value *const *
     case OPCODE_OPT_BARRIER:
     case OPCODE_BITCAST: return operands[0]; /* all layouts are the default ones */
     case OPCODE_BROADCAST: return broadcast(run, id, operands[0]);
+    case OPCODE_SLICE: return slice(run, id, operands);
     case OPCODE_DYNAMIC_SLICE: return dynamic_slice(run, id, operands);
     case OPCODE_DYNAMIC_UPDATE_SLICE: return update_slice(run, id, operands);
     case OPCODE_WHILE: return run_loop(run, id, operands[0]);
     case OPCODE_CALL:
     case OPCODE_FUSION: return run_comp(run, inst_callees(module, id)[0], operands);
-    case OPCODE_CUSTOM_CALL: return custom_call(run, id, operands);
+    case OPCODE_CONDITIONAL: run->is_known = false; return made_up(run, inst->shape, 0);
     default: break;
   }
-  run->is_known &= opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE) && inst->num_operands > 0;
-  return run->is_known ? elementwise(run, id, operands) : made_up(run, inst->shape, 0);
+  bool is_elementwise = opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE) && inst->num_operands > 0;
+  return is_elementwise ? elementwise(run, id, operands) : some_function(run, id, operands);
 }
 
 static Value *run_comp(Run *run, CompId comp, Value *const *args) {

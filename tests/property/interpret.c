@@ -16,11 +16,14 @@ typedef struct Interpreter {
   uint32_t *memory;            /* by BufferId */
 } Interpreter;
 
+/* Marks a number that all elements of an array are; what is mixed never has it. */
+#define SPLAT 0x80000000u
+
 static uint32_t mix(uint32_t hash, uint32_t value) {
   hash = (hash ^ value) * 0x9E3779B1u;
   hash ^= hash >> 15;
   hash *= 0x85EBCA77u;
-  return hash ^ hash >> 13;
+  return (hash ^ hash >> 13) & ~SPLAT;
 }
 
 static uint32_t mix_text(uint32_t hash, Str text) {
@@ -243,6 +246,14 @@ static bool is_true(const Module *module, InstId id) {
          is_constant(module, inst_operand(module, odd, 1), "1");
 }
 
+/* A broadcast scalar, and what only picks or moves elements of such a value. Who reads it counts
+ * its shape. */
+static uint32_t *splat(Interpreter *run, const uint32_t *scalar) {
+  uint32_t *parts = arena_array(run->arena, uint32_t, 1);
+  parts[0] = scalar[0] | SPLAT;
+  return parts;
+}
+
 static uint32_t *run_branch(Interpreter *run, InstId id, const uint32_t *const *values) {
   uint32_t branch = values[0][0] % inst_get(run->module, id)->num_callees;
   if (is_true(run->module, inst_operand(run->module, id, 0))) branch = 0;
@@ -265,7 +276,19 @@ static uint32_t *evaluate(Interpreter *run, InstId id, uint32_t *const *parts,
       if (inst_is_converting_copy(run->module, id)) return operation(run, id, values);
       return (uint32_t *)values[0];
     case OPCODE_BITCAST:
+    case OPCODE_RESHAPE: /* the same elements in the same order; who reads them counts their shape
+                          */
     case OPCODE_OPT_BARRIER: return (uint32_t *)values[0];
+    case OPCODE_BROADCAST: {
+      InstId operand = inst_operand(run->module, id, 0);
+      if (inst_shape(run->module, operand)->num_elements == 1) return splat(run, values[0]);
+    } /* fall through */
+    case OPCODE_SLICE:
+    case OPCODE_DYNAMIC_SLICE:
+    case OPCODE_TRANSPOSE:
+    case OPCODE_REVERSE:
+      if (values[0][0] & SPLAT) return (uint32_t *)values[0];
+      return operation(run, id, values);
     case OPCODE_COPY_DONE: {
       InstId start = inst_operand(run->module, id, 0);
       return parts[inst_operand(run->module, start, 0)];

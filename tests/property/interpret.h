@@ -2,8 +2,8 @@
  * shared with the verifier.
  *
  * A value is a vector of 32-bit numbers, one for each part of its shape. Tuples, fusions, calls,
- * loops and conditionals do what they do; copies, barriers and bitcasts hand on; anything else
- * gives a hash of its opcode, attributes, literal, shapes and operands. What conditions compute
+ * loops and conditionals do what they do; copies, barriers, bitcasts and reshapes hand on, as does
+ * what picks or moves elements of a value whose elements are all the same; anything else gives a hash of its opcode, attributes, literal, shapes and operands. What conditions compute
  * decides how often loops run. */
 #ifndef REMAT_HLO_TESTS_INTERPRET_H
 #define REMAT_HLO_TESTS_INTERPRET_H

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "evaluate.h"
 #include "interpret.h"
 #include "mutate.h"
 
@@ -21,6 +22,27 @@ static uint32_t count_named(const Module *module, Str name) {
 
 static bool differ(Outcome a, Outcome b) {
   return a.result != b.result || a.effects != b.effects || a.num_effects != b.num_effects;
+}
+
+/* On arrays they are the same: parts of equal constants, for one, which interpret() tells apart. */
+static bool is_same_on_arrays(const Module *module, const Module *mutant) {
+  Evaluation a = evaluate_module(module), b = evaluate_module(mutant);
+  return a.is_known && b.is_known && a.result == b.result && a.effects == b.effects;
+}
+
+static size_t count_warnings(const rh_module *module) {
+  rh_diags *diags = rh_diags_new();
+  rh_check(module, diags);
+  size_t count = rh_diags_len(diags);
+  rh_diags_free(diags);
+  return count;
+}
+
+/* What need not be refused: it computes the same, or XLA refuses it, as an operand has a wrong
+ * shape. */
+static bool may_be_accepted(const rh_module *module, const rh_module *mutant) {
+  return is_same_on_arrays(module->module, mutant->module) ||
+         count_warnings(mutant) > count_warnings(module);
 }
 
 static void check_mutation(const Sample *sample, const rh_module *before, Outcome outcome,
@@ -45,6 +67,9 @@ static void check_mutation(const Sample *sample, const rh_module *before, Outcom
       rh_settings settings = RH_SETTINGS_INIT;
       settings.copies = copies[i];
       rh_status status = rh_verify(before, mutant, &settings, NULL, NULL);
+      if (status == RH_OK && !mutations[kind].is_order_only && may_be_accepted(result, mutant)) {
+        continue;
+      }
       ck_assert_msg(status == RH_NOT_EQUIVALENT, "%s at %.*s (%.*s): accepted\n%s",
                     mutations[kind].name, (int)name.len, name.data, 150,
                     changed.data + edit.span.begin, sample_shown(sample));

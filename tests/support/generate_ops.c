@@ -201,9 +201,11 @@ static void write_leaf(Generator *gen, Body *body) {
 }
 
 static void write_slice(Generator *gen, Body *body) {
-  unary(gen, body, T_F32_256, "slice", pick_value(gen, body, T_F32_4096),
-        format_text(gen, chance(gen, 50) ? ", slice={[0:256]}" : ", slice={[#00:#56]}",
-                    1 + below(gen, 9)));
+  uint32_t start = 100 * (1 + below(gen, 9));
+  if (chance(gen, 50)) start = 0;
+  ValueId from = pick_value(gen, body, T_F32_4096);
+  unary(gen, body, T_F32_256, "slice", from,
+        arena_printf(gen->arena, ", slice={[%u:%u]}", start, start + 256));
 }
 
 static void write_all_reduce(Generator *gen, Body *body) {
