@@ -458,6 +458,9 @@ IdList id_list_reserve(Module *module, uint32_t capacity);
 
 void id_list_push(Module *module, IdList *list, uint32_t id);
 
+/* Makes an instruction of the computation its next parameter. */
+void comp_push_param(Module *module, CompId comp, InstId param);
+
 /* Removes the first occurrence and keeps the order of the rest. Returns false if the id is not in
  * the list. */
 bool id_list_remove(Module *module, IdList *list, uint32_t id);

@@ -28,6 +28,12 @@ void id_list_push(Module *module, IdList *list, uint32_t id) {
   module->ids.data[list->begin + list->len++] = id;
 }
 
+void comp_push_param(Module *module, CompId comp, InstId param) {
+  IdList params = comp_get(module, comp)->params;
+  id_list_push(module, &params, param);
+  comp_get(module, comp)->params = params;
+}
+
 static uint32_t *find_id(const Module *module, IdList list, uint32_t id) {
   uint32_t *ids = module->ids.data + list.begin;
   for (uint32_t i = 0; i < list.len; i++) {

@@ -18,9 +18,7 @@
 static InstId add_parameter(Rewrite *rewrite, CompId comp, ShapeId shape) {
   InstId param =
       rewrite_add_helper(rewrite, comp, (InstSpec){.opcode = OPCODE_PARAMETER, .shape = shape});
-  IdList params = comp_get(rewrite->module, comp)->params;
-  id_list_push(rewrite->module, &params, param);
-  comp_get(rewrite->module, comp)->params = params;
+  comp_push_param(rewrite->module, comp, param);
   return param;
 }
 

@@ -175,9 +175,7 @@ static InstId add_param(Chains *chains, Fused *fused, InstId operand) {
                    .shape = inst_get(module, operand)->shape,
                    .index = fused->operands.len};
   InstId param = module_add_inst(module, fused->comp, &spec);
-  IdList params = comp_get(module, fused->comp)->params;
-  id_list_push(module, &params, param);
-  comp_get(module, fused->comp)->params = params;
+  comp_push_param(module, fused->comp, param);
   *vec_push(chains->scratch, &fused->operands) = operand;
   return param;
 }

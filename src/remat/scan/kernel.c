@@ -23,9 +23,7 @@ InstId kernel_operand(Kernel *kernel, InstId id) {
   InstId param = add(kernel, (InstSpec){.opcode = OPCODE_PARAMETER,
                                         .shape = inst_get(module, id)->shape,
                                         .index = kernel->operands.len});
-  IdList params = comp_get(module, kernel->comp)->params;
-  id_list_push(module, &params, param);
-  comp_get(module, kernel->comp)->params = params;
+  comp_push_param(module, kernel->comp, param);
   *vec_push(kernel->arena, &kernel->operands) = id;
   return param;
 }

@@ -150,9 +150,7 @@ static InstId add(Segmenter *segmenter, CompId comp, Opcode opcode, ShapeId shap
 
 static InstId add_param(Segmenter *segmenter, CompId comp, ShapeId shape) {
   InstId param = add(segmenter, comp, OPCODE_PARAMETER, shape, NULL, 0);
-  IdList params = comp_get(segmenter->module, comp)->params;
-  id_list_push(segmenter->module, &params, param);
-  comp_get(segmenter->module, comp)->params = params;
+  comp_push_param(segmenter->module, comp, param);
   return param;
 }
 
