@@ -189,11 +189,21 @@ InstId fuse_find_param(Rewrite *rewrite, InstId reader, InstId operand) {
                                     (InstSpec){.opcode = OPCODE_PARAMETER,
                                                .shape = inst_get(module, operand)->shape,
                                                .index = comp_get(module, comp)->params.len});
-  IdList params = comp_get(module, comp)->params;
-  id_list_push(module, &params, param);
-  comp_get(module, comp)->params = params;
+  comp_push_param(module, comp, param);
   module_append_operand(module, reader, operand);
   return param;
+}
+
+InstId fuse_part_alone(Rewrite *rewrite, InstId fusion, InstId inner, const Schedule *schedule,
+                       Arena *scratch) {
+  Module *module = rewrite->module;
+  uint32_t count = inst_get(module, fusion)->num_operands;
+  InstId *operands = arena_array(scratch, InstId, count);
+  if (count) memcpy(operands, inst_operands(module, fusion), count * sizeof *operands);
+  InstId part = rewrite_clone_into(rewrite, fusion, inst_get(module, fusion)->parent, operands,
+                                   schedule, scratch);
+  dce_trim_fusion(rewrite, part, rewrite->image.data[inner], scratch);
+  return part;
 }
 
 static void merge(Rewrite *rewrite, InstId producer, FuseReader reader, Arena *arena) {

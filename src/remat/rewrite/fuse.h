@@ -22,4 +22,9 @@ bool fuse_into_readers(Rewrite *rewrite, InstId producer, IdVec *changed, Arena 
  * it yet. */
 InstId fuse_find_param(Rewrite *rewrite, InstId reader, InstId operand);
 
+/* Adds a fusion beside another one that computes the value of `inner`, an instruction in it, alone.
+ */
+InstId fuse_part_alone(Rewrite *rewrite, InstId fusion, InstId inner, const Schedule *schedule,
+                       Arena *scratch);
+
 #endif

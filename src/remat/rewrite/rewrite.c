@@ -21,6 +21,17 @@ Rewrite rewrite_begin(Module *module) {
   return rewrite;
 }
 
+static void release_module(void *module) {
+  module_free(module);
+}
+
+Rewrite rewrite_begin_copy(Module *module, Arena *out) {
+  void **owned = arena_own(out, release_module);
+  Rewrite rewrite = rewrite_begin(module_copy(module));
+  *owned = rewrite.module;
+  return rewrite;
+}
+
 ShapeId rewrite_scalar(Rewrite *rewrite, ElementType type) {
   return written_scalar(&rewrite->written, &rewrite->module->shapes, type);
 }
@@ -250,9 +261,7 @@ static void copy_params(const Rewrite *rewrite, CompId original, CompId copy) {
   Module *module = rewrite->module;
   for (uint32_t i = 0; i < comp_get(module, original)->params.len; i++) {
     InstId param = id_list(module, comp_get(module, original)->params)[i];
-    IdList params = comp_get(module, copy)->params;
-    id_list_push(module, &params, rewrite->image.data[param]);
-    comp_get(module, copy)->params = params;
+    comp_push_param(module, copy, rewrite->image.data[param]);
   }
 }
 

@@ -24,12 +24,15 @@ typedef struct Rewrite {
   VEC(InstId) image;     /* by InstId, for the computation that is being copied: the copies */
   VEC(uint32_t) visited; /* by InstId, for inst_post_order() */
   bool any_rounding;     /* fusions may be merged and cut where that changes how their sums round */
-  bool drops_control;    /* dead code goes together with its control dependencies, which the order of
-                            the sequences restates */
+  bool drops_control; /* dead code goes together with its control dependencies, which the order of
+                         the sequences restates */
 } Rewrite;
 
 /* The names are allocated in the module's arena. */
 Rewrite rewrite_begin(Module *module);
+
+/* The same for a copy of the module, which lasts as long as `out`. */
+Rewrite rewrite_begin_copy(Module *module, Arena *out);
 
 /* The shape of a new scalar, as the module writes scalars of the type. */
 ShapeId rewrite_scalar(Rewrite *rewrite, ElementType type);
@@ -122,8 +125,9 @@ typedef struct NewInsts {
   InstId begin, end;
 } NewInsts;
 
-/* Replaces an asynchronous operation, from its start to the instruction that ends it and is all that
- * reads the start, by what it runs, at the place of the start. The result gets the name of `done`.
+/* Replaces an asynchronous operation, from its start to the instruction that ends it and is all
+ * that reads the start, by what it runs, at the place of the start. The result gets the name of
+ * `done`.
  */
 NewInsts rewrite_unwrap(Rewrite *rewrite, InstId start, InstId done, const Schedule *schedule,
                         Arena *scratch);

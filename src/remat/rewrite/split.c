@@ -76,20 +76,7 @@ static uint32_t number_inner(Splitter *splitter, InstId fusion, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode == OPCODE_PARAMETER)
     return expr_leaf(&splitter->terms, inst_operand(module, fusion, (uint32_t)inst->index));
-  if (inst->num_callees || inst->flags & INST_ELIDED_LITERAL ||
-      shape_is_tuple(inst_shape(module, id)))
-    return NO_ID;
-  uint32_t *args = arena_array(splitter->arena, uint32_t, inst->num_operands);
-  for (uint32_t i = 0; i < inst->num_operands; i++) {
-    args[i] = splitter->number[inst_operand(module, id, i)];
-    if (args[i] == NO_ID) return NO_ID;
-  }
-  if (inst->opcode == OPCODE_BITCAST) return expr_bitcast(&splitter->terms, inst->shape, args[0]);
-  ExprTerm term = {.opcode = inst->opcode,
-                   .shape = inst->shape,
-                   .text = expr_details(&splitter->terms, id),
-                   .num_args = inst->num_operands};
-  return expr_term(&splitter->terms, term, args);
+  return expr_inner(&splitter->terms, splitter->number, id);
 }
 
 static TermUse *use_of(Splitter *splitter, uint32_t number) {
@@ -210,21 +197,6 @@ static void place(Splitter *splitter, InstId id, uint32_t position) {
   *vec_push(splitter->arena, &splitter->placed) = (Placed){position, splitter->placed.len, id};
 }
 
-/* A fusion that computes the value alone. */
-static InstId make_part(Splitter *splitter, const Occurrence *of, const Schedule *schedule) {
-  Module *module = splitter->module;
-  InstId fusion = splitter->fusions.data[of->fusion].id;
-  uint32_t count = inst_get(module, fusion)->num_operands;
-  InstId *operands = arena_array(splitter->arena, InstId, count);
-  memcpy(operands, inst_operands(module, fusion), count * sizeof *operands);
-  CompId comp = inst_get(module, fusion)->parent;
-  InstId part =
-      rewrite_clone_into(splitter->rewrite, fusion, comp, operands, schedule, splitter->arena);
-  InstId root = splitter->rewrite->image.data[of->inst];
-  dce_trim_fusion(splitter->rewrite, part, root, splitter->arena);
-  return part;
-}
-
 /* Lets a fusion read `value` instead of computing it. */
 static void read_part(Splitter *splitter, const Occurrence *of, InstId value, Schedule *schedule) {
   Module *module = splitter->module;
@@ -232,7 +204,6 @@ static void read_part(Splitter *splitter, const Occurrence *of, InstId value, Sc
   CompId comp = inst_callees(module, fusion)[0];
   InstId param = fuse_find_param(splitter->rewrite, fusion, value);
   rewrite_replace_all_uses(splitter->rewrite, of->inst, param, splitter->arena);
-  comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
   inst_get(module, fusion)->flags |= INST_CHANGED | INST_NEW_OPERANDS;
   rewrite_order_expression(splitter->rewrite, comp, splitter->arena);
   dce_trim_fusion(splitter->rewrite, fusion, comp_get(module, comp)->root, splitter->arena);
@@ -250,7 +221,8 @@ static void cut(Splitter *splitter, const Occurrence *of, uint32_t count, Schedu
   }
   InstId value;
   if (owner == NO_ID) {
-    value = make_part(splitter, of, schedule);
+    InstId fusion = splitter->fusions.data[of->fusion].id;
+    value = fuse_part_alone(splitter->rewrite, fusion, of->inst, schedule, splitter->arena);
     place(splitter, value, first);
   } else {
     SplitFusion *fusion = &splitter->fusions.data[owner];
@@ -339,16 +311,10 @@ uint32_t split_shared(Rewrite *rewrite, Schedule *schedule, Arena *out, Arena *s
   return num_cuts;
 }
 
-static void release_module(void *module) {
-  module_free(module);
-}
-
 const Module *split_copy(Module *module, const Schedule *schedule, Arena *out, Arena *scratch) {
   if (!module_has_fusions(module)) return module;
-  void **owned = arena_own(out, release_module);
   Arena *arena = arena_new(arena_options(scratch));
-  Rewrite rewrite = rewrite_begin(module_copy(module));
-  *owned = rewrite.module;
+  Rewrite rewrite = rewrite_begin_copy(module, out);
   Schedule copied = schedule_copy(schedule, rewrite.module, arena);
   uint32_t num_cuts = split_shared(&rewrite, &copied, arena, scratch);
   arena_free(arena);

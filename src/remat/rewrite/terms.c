@@ -74,3 +74,22 @@ uint32_t expr_details(ExprTerms *terms, InstId id) {
   }
   return expr_text(terms, (Str){text.data ? text.data : "", text.len});
 }
+
+uint32_t expr_inner(ExprTerms *terms, const uint32_t *number, InstId id) {
+  const Module *module = terms->module;
+  const Instruction *inst = inst_get(module, id);
+  if (inst->num_callees || inst->flags & INST_ELIDED_LITERAL ||
+      shape_is_tuple(inst_shape(module, id)))
+    return NO_ID;
+  uint32_t *args = arena_array(terms->arena, uint32_t, inst->num_operands);
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    args[i] = number[inst_operand(module, id, i)];
+    if (args[i] == NO_ID) return NO_ID;
+  }
+  if (inst->opcode == OPCODE_BITCAST) return expr_bitcast(terms, inst->shape, args[0]);
+  ExprTerm term = {.opcode = inst->opcode,
+                   .shape = inst->shape,
+                   .text = expr_details(terms, id),
+                   .num_args = inst->num_operands};
+  return expr_term(terms, term, args);
+}

@@ -40,6 +40,10 @@ uint32_t expr_bitcast(ExprTerms *terms, ShapeId shape, uint32_t arg);
 /* The number of the text of an instruction's attributes and its literal. */
 uint32_t expr_details(ExprTerms *terms, InstId id);
 
+/* The number of an instruction of an expression, whose operands have numbers by InstId. NO_ID: an
+ * operand has none, or the instruction is not compared. */
+uint32_t expr_inner(ExprTerms *terms, const uint32_t *number, InstId id);
+
 static inline const uint32_t *expr_args(const ExprTerms *terms, uint32_t number) {
   return terms->args.data + terms->list.data[number].args;
 }

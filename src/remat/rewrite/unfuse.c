@@ -58,8 +58,9 @@ uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out
   Arena *arena = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, arena, scratch);
   Expansions expansions = expansions_begin(module, arena);
-  const bool *is_in_place =
-      kinds && copies_are_inserted(module) ? find_in_place(module, &graph, arena) : NULL;
+  const bool *is_in_place = kinds & UNFUSE_ALL && copies_are_inserted(module)
+                                ? find_in_place(module, &graph, arena)
+                                : NULL;
   uint32_t num_fusions = 0;
   for (uint32_t i = 0; i < graph.num_reachable; i++) { /* fusions inside of fusions first */
     CompId comp = graph.post_order[i];

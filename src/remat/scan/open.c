@@ -268,16 +268,10 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
   return RH_OK;
 }
 
-static void release_module(void *module) {
-  module_free(module);
-}
-
 const Module *scan_opened(Module *module, Arena *out, Arena *scratch) {
   if (!scan_is_closed(module, scratch)) return module;
-  void **owned = arena_own(out, release_module);
   Arena *arena = arena_new(arena_options(scratch));
-  Rewrite rewrite = rewrite_begin(module_copy(module));
-  *owned = rewrite.module;
+  Rewrite rewrite = rewrite_begin_copy(module, out);
   rewrite.drops_control = control_restates_order(module);
   Schedule schedule = schedule_in_text_order(module, arena);
   rh_status status = scan_open(&rewrite, &schedule, NULL, arena, scratch);

@@ -3,6 +3,7 @@
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
 #include "remat/rewrite/dce.h"
+#include "remat/rewrite/fuse.h"
 
 /* A range of an array's elements, in the order of their indices. */
 typedef struct Range {
@@ -355,12 +356,7 @@ static InstId make(Finder *finder, InstId value) {
       made = rewrite_add_get_tuple_element(finder->rewrite, holder, element);
       insert_behind(finder, holder, made);
     } else if (root != value && plain != value) {
-      uint32_t count = inst_get(module, holder)->num_operands;
-      InstId *operands = arena_array(finder->arena, InstId, count);
-      if (count) memcpy(operands, inst_operands(module, holder), count * sizeof *operands);
-      made = rewrite_clone_into(finder->rewrite, holder, inst_get(module, holder)->parent, operands,
-                                NULL, finder->arena);
-      dce_trim_fusion(finder->rewrite, made, finder->rewrite->image.data[value], finder->arena);
+      made = fuse_part_alone(finder->rewrite, holder, value, NULL, finder->arena);
       finder->rewrite->cloned_from.data[made] = NO_ID; /* it is computed once, as before */
       insert_behind(finder, holder, made);
     }
@@ -380,32 +376,11 @@ static InstId as_shape(Finder *finder, CompId comp, InstId id, ShapeId shape) {
                                        .num_operands = 1});
 }
 
-/* The parameter of a fusion that takes a value of the sequence. */
-static InstId param_for(Finder *finder, InstId fusion, InstId value) {
-  Module *module = finder->module;
-  CompId comp = inst_callees(module, fusion)[0];
-  for (uint32_t i = 0; i < inst_get(module, fusion)->num_operands; i++) {
-    if (inst_operand(module, fusion, i) == value)
-      return id_list(module, comp_get(module, comp)->params)[i];
-  }
-  InstSpec spec = {.opcode = OPCODE_PARAMETER,
-                   .shape = inst_get(module, value)->shape,
-                   .index = inst_get(module, fusion)->num_operands};
-  InstId param = rewrite_add_helper(finder->rewrite, comp, spec);
-  IdList params = comp_get(module, comp)->params;
-  id_list_push(module, &params, param);
-  comp_get(module, comp)->params = params;
-  comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
-  module_append_operand(module, fusion, value);
-  inst_get(module, fusion)->flags |= INST_CHANGED | INST_NEW_OPERANDS;
-  return param;
-}
-
 static void replace_part(Finder *finder, const Part *part) {
   Module *module = finder->module;
   InstId value = make(finder, part->value);
   bool is_fused = part->slice != part->reader;
-  InstId source = is_fused ? param_for(finder, part->reader, value) : value;
+  InstId source = is_fused ? fuse_find_param(finder->rewrite, part->reader, value) : value;
   CompId comp = inst_get(module, part->slice)->parent;
   InstId shaped = as_shape(finder, comp, source, inst_get(module, part->slice)->shape);
   if (!is_fused && shaped != source) insert_behind(finder, part->reader, shaped);

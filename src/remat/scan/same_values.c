@@ -40,10 +40,6 @@ static uint32_t inner_number(Numberer *numberer, InstId fusion, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode == OPCODE_PARAMETER)
     return numberer->number[inst_operand(module, fusion, (uint32_t)inst->index)];
-  if (inst->num_callees || inst->flags & INST_ELIDED_LITERAL ||
-      shape_is_tuple(inst_shape(module, id)))
-    return NO_ID;
-  uint32_t *args = arena_array(numberer->arena, uint32_t, inst->num_operands);
   if (inst->opcode == OPCODE_DYNAMIC_SLICE) {
     uint32_t parts[] = {numberer->number[inst_operand(module, id, 0)], starts_number(numberer, id)};
     if (parts[0] != NO_ID && parts[1] != NO_ID) {
@@ -51,16 +47,7 @@ static uint32_t inner_number(Numberer *numberer, InstId fusion, InstId id) {
       return expr_term(&numberer->terms, term, parts);
     }
   }
-  for (uint32_t i = 0; i < inst->num_operands; i++) {
-    args[i] = numberer->number[inst_operand(module, id, i)];
-    if (args[i] == NO_ID) return NO_ID;
-  }
-  if (inst->opcode == OPCODE_BITCAST) return expr_bitcast(&numberer->terms, inst->shape, args[0]);
-  ExprTerm term = {.opcode = inst->opcode,
-                   .shape = inst->shape,
-                   .text = expr_details(&numberer->terms, id),
-                   .num_args = inst->num_operands};
-  return expr_term(&numberer->terms, term, args);
+  return expr_inner(&numberer->terms, numberer->number, id);
 }
 
 static void set_number(Numberer *numberer, InstId id, uint32_t number) {

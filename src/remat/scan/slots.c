@@ -1,7 +1,7 @@
 #include "remat/scan/slots.h"
 
 #include "analysis/loop/stack_view.h"
-#include "remat/rewrite/dce.h"
+#include "remat/rewrite/fuse.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/narrow.h"
 
@@ -155,11 +155,8 @@ void slots_narrow_others(Maker *maker, const NarrowedFusion *narrowed) {
     InstId param = id_list(module, comp_get(module, comp)->params)[i];
     SlicedParam found = find_sliced(module, param, narrowed->place);
     if (found.dim == NO_ID || !found.is_only) continue;
-    InstId *operands = arena_array(maker->arena, InstId, num_operands);
-    memcpy(operands, inst_operands(module, fusion), num_operands * sizeof *operands);
-    InstId value = rewrite_clone_into(maker->rewrite, fusion, loop->body, operands, maker->schedule,
-                                      maker->arena);
-    dce_trim_fusion(maker->rewrite, value, maker->rewrite->image.data[found.slice], maker->arena);
+    InstId value =
+        fuse_part_alone(maker->rewrite, fusion, found.slice, maker->schedule, maker->arena);
     maker_insert(maker, value, narrowed->position);
     ShapeId whole = inst_get(module, param)->shape;
     ShapeId shape = narrow_shape(module, whole, found.dim, NUM_SLOTS, maker->arena);
