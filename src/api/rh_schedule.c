@@ -15,6 +15,13 @@
 #include "remat/legality/safe_reads.h"
 #include "text/reparse.h"
 
+/* The fusions that RH_UNFUSE_… names, and what several of them compute. */
+static void split_wanted(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *arena,
+                         Arena *scratch) {
+  unfuse(rewrite, schedule, kinds, arena, scratch);
+  if (kinds & RH_UNFUSE_SHARED) (void)split_shared(rewrite, schedule, arena, scratch);
+}
+
 /* Prepares an unscheduled module for scheduling, as XLA's pipeline does. `schedule` is the order of
  * the text if this order is to be kept, else NULL. */
 static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule_options *options,
@@ -33,8 +40,7 @@ static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule
   if (status != RH_OK) return status;
   /* The copied computations need sequences. */
   if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
-  unfuse(rewrite, schedule, options->unfuse, arena, scratch);
-  if (options->unfuse & RH_UNFUSE_SHARED) (void)split_shared(rewrite, schedule, arena, scratch);
+  split_wanted(rewrite, schedule, options->unfuse, arena, scratch);
   bool is_open = !copies_are_inserted(rewrite->module) && !module_has_fusions(rewrite->module);
   if (options->fuse && is_open && !schedule) fuse_chains(rewrite, scratch);
   dce_run(rewrite, scratch);
@@ -66,8 +72,7 @@ static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
   if (options->inline_calls == RH_INLINE_ALWAYS)
     status = inline_calls(rewrite, schedule, diags, arena, scratch);
   if (status != RH_OK) return status;
-  unfuse(rewrite, schedule, options->unfuse, arena, scratch);
-  if (options->unfuse & RH_UNFUSE_SHARED) (void)split_shared(rewrite, schedule, arena, scratch);
+  split_wanted(rewrite, schedule, options->unfuse, arena, scratch);
   dce_run(rewrite, scratch);
   dce_update_schedule(rewrite->module, schedule, arena);
   return status;

@@ -86,9 +86,8 @@ static double seconds_of(const Module *module, const CostTable *table, InstId id
 const double *cost_find_gpu_estimates(const Module *module, const CostTable *table, Arena *out) {
   double *seconds = NULL;
   for (InstId id = 0; id < module->insts.len; id++) {
-    if (!str_contains(inst_attr_text(module, id, ATTR_BACKEND_CONFIG), KEY)) continue;
     BackendConfig config = backend_config_read(module, id, KEY);
-    double found = seconds_of(module, table, id, config.json);
+    double found = config.json ? seconds_of(module, table, id, config.json) : -1;
     backend_config_free(&config);
     if (found < 0) continue;
     if (!seconds) {

@@ -33,11 +33,11 @@ int64_t picture_count_step(int64_t count, int64_t max_marks) {
 }
 
 int64_t picture_limit(const rh_picture *picture, const rh_memory_map *map) {
-  if (picture->limit_bytes < 0) return -1;
+  if (picture->limit_bytes < 0 || picture->limit_bytes == INT64_MAX) return -1;
   int64_t counted = rh_counted_bytes(map->memory, picture->limit_counts);
   int64_t below = map->total_bytes - counted;
-  bool is_bound = below <= 0 || picture->limit_bytes < INT64_MAX - below;
-  return is_bound && picture->limit_bytes < INT64_MAX ? below + picture->limit_bytes : -1;
+  if (below > 0 && picture->limit_bytes >= INT64_MAX - below) return -1;
+  return below + picture->limit_bytes;
 }
 
 const char *picture_limit_words(const rh_picture *picture) {

@@ -171,6 +171,14 @@ static bool repeats_loops(const Run *run) {
                        module_count(run->problem->input->module, OPCODE_WHILE);
 }
 
+/* The result of a rewritten module becomes the best one. */
+static void take_attempt(Run *run, ScanAttempt *tried) {
+  attempt_free(&run->best);
+  run->best = tried->attempt;
+  tried->attempt = (Attempt){0};
+  run->problem = &tried->problem;
+}
+
 /* Begins again from variants of the input in which loops recompute what others would have stored
  * for them. A variant is taken only if it is proven equivalent: what the verifier cannot follow
  * must not be lost on the way to a result. */
@@ -190,12 +198,8 @@ static rh_status try_variants(Run *run, ScanAttempt *scanned) {
   run->findings->remat_seconds += seconds_now() - start;
   Attempt *found = &scanned->attempt;
   bool is_taken = found->result && (problem->plan || is_better(run, found));
-  if (status != RH_OK || !is_taken) return status;
-  attempt_free(&run->best);
-  run->best = *found;
-  *found = (Attempt){0};
-  run->problem = &scanned->problem;
-  return RH_OK;
+  if (status == RH_OK && is_taken) take_attempt(run, scanned);
+  return status;
 }
 
 /* Begins again from the input with its fusions split where several compute the same values. */
@@ -209,12 +213,9 @@ static rh_status try_split(Run *run, ScanAttempt *split) {
   double start = seconds_now();
   rh_status status = scans_try_split(problem, run_on_variant, split);
   run->findings->remat_seconds += seconds_now() - start;
-  if (status != RH_OK || !split->attempt.result || !is_better(run, &split->attempt)) return status;
-  attempt_free(&run->best);
-  run->best = split->attempt;
-  split->attempt = (Attempt){0};
-  run->problem = &split->problem;
-  return RH_OK;
+  bool is_taken = split->attempt.result && is_better(run, &split->attempt);
+  if (status == RH_OK && is_taken) take_attempt(run, split);
+  return status;
 }
 
 /* ---- finish ---- */

@@ -64,6 +64,20 @@ static rh_status run_with_part(ScanAttempt *tried, RunFn run, const RematAlgorit
   return status;
 }
 
+/* Runs an algorithm on the variant of `tried`, with a part of the steps. Of what algorithms warn,
+ * once is enough: `is_quiet`. */
+static rh_status run_on_variant_of(const Problem *problem, RunFn run,
+                                   const RematAlgorithm *algorithm, uint32_t divisor, bool is_quiet,
+                                   ScanAttempt *tried) {
+  tried->is_open = true;
+  rh_status status = problem_prepare_variant(&tried->problem, &tried->findings, problem,
+                                             tried->variant.module, &tried->variant.steps);
+  if (is_quiet) tried->problem.diags = NULL;
+  if (status == RH_OK) status = run_with_part(tried, run, algorithm, divisor);
+  tried->problem.diags = problem->diags;
+  return status;
+}
+
 /* Makes a variant and runs an algorithm on it, with a part of the steps. `tried` must not move as
  * long as it is used. */
 static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *goal,
@@ -71,13 +85,8 @@ static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *
   *tried = (ScanAttempt){0};
   rh_status status = variant_make(problem, goal, &tried->variant);
   if (status != RH_OK || !tried->variant.module) return status;
-  tried->is_open = true;
   tried->goal = *goal;
-  status = problem_prepare_variant(&tried->problem, &tried->findings, problem,
-                                   tried->variant.module, &tried->variant.steps);
-  if (!goal->plan) tried->problem.diags = NULL; /* of what algorithms warn, once is enough */
-  if (status == RH_OK) status = run_with_part(tried, run, algorithm, divisor);
-  tried->problem.diags = problem->diags;
+  status = run_on_variant_of(problem, run, algorithm, divisor, !goal->plan, tried);
   if (status == RH_ERR_INTERNAL && !goal->plan)
     status = fail_internally(problem->diags, "what was made of rewritten loops is no module");
   return status;
@@ -457,12 +466,8 @@ static bool try_unrolled(void *of, uint32_t number) {
 
 /* ---- the search ---- */
 
-static bool has_borders(void *of) {
-  return ((Scans *)of)->module.borders.len > 0;
-}
-
 static bool is_missed(void *of) {
-  return has_borders(of) && !((Scans *)of)->best->attempt.score.is_met;
+  return !((Scans *)of)->best->attempt.score.is_met;
 }
 
 static bool has_not_failed(const void *of) {
@@ -500,43 +505,24 @@ static bool try_lean(void *of, uint32_t number) {
   return true;
 }
 
-/* The highest price shows whether the budget can be met: then lower ones cost less time, else other
- * rewrites free more. Segments are tried of all lengths, as one of
- * those that meet it is the fastest. */
-static const Move moves[] = {
-    {.name = "highest price", .most = 1, .is_of_use = has_borders, .try_next = try_highest_price},
-    {.name = "lower prices",
-     .needs = MOVE_FOR_MET,
-     .most = 1,
-     .is_of_use = has_borders,
-     .try_next = try_lower_prices},
-    {.name = "between two prices",
-     .needs = MOVE_FOR_MET,
-     .most = 1,
-     .is_of_use = has_borders,
-     .try_next = fill_up},
-    {.name = "higher prices",
-     .needs = MOVE_FOR_MET,
-     .is_of_use = has_borders,
-     .try_next = try_higher},
-    {.name = "lean loops",
-     .needs = MOVE_FOR_MISSED,
-     .most = 1,
-     .is_of_use = has_borders,
-     .try_next = try_lean},
+/* Of loops that stack values for others. The highest price shows whether the budget can be met:
+ * then lower ones cost less time, else other rewrites free more. Segments are tried of all lengths,
+ * as one of those that meet it is the fastest. */
+static const Move for_borders[] = {
+    {.name = "highest price", .most = 1, .try_next = try_highest_price},
+    {.name = "lower prices", .needs = MOVE_FOR_MET, .most = 1, .try_next = try_lower_prices},
+    {.name = "between two prices", .needs = MOVE_FOR_MET, .most = 1, .try_next = fill_up},
+    {.name = "higher prices", .needs = MOVE_FOR_MET, .try_next = try_higher},
+    {.name = "lean loops", .needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_lean},
     {.name = "segments",
      .most = NUM_SEGMENT_LENGTHS,
      .is_of_use = is_missed,
      .try_next = try_segments},
-    {.name = "parts of loops",
-     .needs = MOVE_FOR_MISSED,
-     .most = 1,
-     .is_of_use = has_borders,
-     .try_next = try_parts},
-    {.name = "an algorithm on a variant",
-     .most = 1,
-     .is_of_use = has_borders,
-     .try_next = try_finished},
+    {.name = "parts of loops", .needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_parts},
+    {.name = "an algorithm on a variant", .most = 1, .try_next = try_finished},
+};
+
+static const Move for_all[] = {
     {.name = "loops written out", .most = 1, .try_next = try_unrolled},
 };
 
@@ -560,7 +546,9 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
     const rh_module *first = scans.opened ? scans.opened : problem->input;
     variant_analyze(problem, first, &scans.module, scans.arena);
     Drive on_loops = {.of = &scans, .best = &best->attempt.score, .can_go_on = has_not_failed};
-    drive(&on_loops, moves, sizeof moves / sizeof *moves);
+    if (scans.module.borders.len)
+      drive(&on_loops, for_borders, sizeof for_borders / sizeof *for_borders);
+    drive(&on_loops, for_all, sizeof for_all / sizeof *for_all);
   }
   warn_of_unproven(&scans);
   arena_free(scans.arena);
@@ -573,13 +561,7 @@ rh_status scans_try_split(const Problem *problem, RunFn run, ScanAttempt *best) 
   rh_status status = variant_split(problem, &best->variant.module);
   if (status != RH_OK || !best->variant.module) return status;
   renew_patience(problem, 1);
-  best->is_open = true;
-  status = problem_prepare_variant(&best->problem, &best->findings, problem, best->variant.module,
-                                   &best->variant.steps);
-  best->problem.diags = NULL; /* of what algorithms warn, once is enough */
-  if (status == RH_OK)
-    status = run(&best->problem, &best->findings, problem->request->algorithm, &best->attempt);
-  best->problem.diags = problem->diags;
+  status = run_on_variant_of(problem, run, problem->request->algorithm, 1, true, best);
   if (status != RH_OK || !best->attempt.result) return status;
   if (judge_can_prove(&best->attempt, &best->problem)) return RH_OK;
   attempt_free(&best->attempt);

@@ -336,11 +336,15 @@ static rh_status take(Rewrite *rewrite, const Schedule *schedule, const rh_modul
   made->scheduler = input->scheduler;
   made->preparation = input->preparation;
   made->requested_copies = input->requested_copies;
-  mark_result(rewrite, NULL, 0, made, scratch);
-  variant_keep_marks(input, made, scratch);
   if (handle_check(made, diags) != RH_OK)
     return fail_internally(diags, "the rewritten loops contradict themselves");
   return RH_OK;
+}
+
+/* Marks what was made, and what earlier rounds made. */
+static void mark(Rewrite *rewrite, const rh_module *input, rh_module *made, Arena *scratch) {
+  mark_result(rewrite, NULL, 0, made, scratch);
+  variant_keep_marks(input, made, scratch);
 }
 
 static Rewrite begin_rewrite(const Problem *problem, const rh_module *input) {
@@ -366,6 +370,7 @@ static rh_status rewrite(Round *round, rh_module **result) {
   }
   rewrite_write_out_elements(&rewrite, scratch);
   rh_status status = take(&rewrite, &schedule, input, round->problem->diags, result, round->arena);
+  if (status == RH_OK) mark(&rewrite, input, *result, round->arena);
   module_free(rewrite.module);
   return status;
 }
@@ -383,6 +388,7 @@ rh_status variant_open(const Problem *problem, rh_module **opened) {
   if (status == RH_OK) {
     rewrite_write_out_elements(&rewrite, problem->scratch);
     status = take(&rewrite, &schedule, input, problem->diags, opened, arena);
+    if (status == RH_OK) mark(&rewrite, input, *opened, arena);
   }
   module_free(rewrite.module);
   arena_free(arena);
@@ -405,11 +411,7 @@ rh_status variant_split(const Problem *problem, rh_module **split) {
     rewrite_write_out_elements(&rewrite, problem->scratch);
     status = take(&rewrite, &schedule, input, problem->diags, split, arena);
   }
-  if (*split) {
-    (*split)->preparation.unfuse |= RH_UNFUSE_SHARED;
-    (*split)->marks = NULL; /* nothing is computed again yet */
-    (*split)->num_rematerialized = 0;
-  }
+  if (*split) (*split)->preparation.unfuse |= RH_UNFUSE_SHARED;
   module_free(rewrite.module);
   arena_free(arena);
   return status;

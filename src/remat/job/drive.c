@@ -10,6 +10,7 @@ static bool is_wanted(const Drive *drive, const Move *move) {
 void drive(const Drive *drive, const Move *moves, size_t num_moves) {
   for (size_t i = 0; i < num_moves; i++) {
     const Move *move = &moves[i];
+    if (!is_wanted(drive, move)) continue;
     if (move->is_of_use && !move->is_of_use(drive->of)) continue;
     for (uint32_t number = 0; move->most == 0 || number < move->most; number++) {
       if (!is_wanted(drive, move)) break;

@@ -24,7 +24,7 @@ typedef struct Move {
   const char *name;
   unsigned needs;            /* of MOVE_FOR_…; 0 = it is for any result */
   uint32_t most;             /* tries; 0 = as many as it has */
-  bool (*is_of_use)(void *); /* asked once, before the first try; NULL = it always is */
+  bool (*is_of_use)(void *); /* asked once, before the first try; NULL = it is */
   /* Tries the proposal of this number, from 0 on. Returns false if it has none, or if none that
    * follows is of use. */
   bool (*try_next)(void *, uint32_t number);

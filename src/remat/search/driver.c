@@ -433,7 +433,6 @@ static uint64_t more_steps(const Whole *whole) {
 static bool begin_ladder(void *of) {
   Whole *whole = of;
   RematJob *job = whole->search->job;
-  if (whole->best.figures.taken.is_met) return false;
   remat_state_load(job, &whole->given.state);
   whole->ladder = (Ladder){.given_bytes = remat_state_peak(job, whole->search->scratch)};
   for (int i = 0; i < NUM_RUNGS; i++)
