@@ -283,15 +283,6 @@ static bool has_effect(const Module *module, InstId id) {
          opcode_has((Opcode)inst->opcode, OPF_SIDE_EFFECT);
 }
 
-static Value *run_loop(Run *run, InstId id, Value *state) {
-  const CompId *callees = inst_callees(run->module, id); /* ORDER body, condition */
-  for (int i = 0; run->is_known && run_comp(run, callees[1], &state)->elements[0]; i++) {
-    run->is_known &= i < MAX_ITERATIONS;
-    state = run_comp(run, callees[0], &state);
-  }
-  return state;
-}
-
 /* A computation as a function: what it makes of made-up arguments. */
 static uint64_t hash_function(Run *run, CompId comp, uint64_t hash) {
   const Module *module = run->module;
@@ -326,6 +317,24 @@ static Value *some_function(Run *run, InstId id, Value *const *operands) {
   }
   if (has_effect(module, id)) run->effects = mix(run->effects, hash);
   return made_up(run, inst->shape, hash);
+}
+
+static Value *run_loop(Run *run, InstId id, Value *const *operands) {
+  const CompId *callees = inst_callees(run->module, id); /* ORDER body, condition */
+  Value *state = operands[0];
+  for (int i = 0; run->is_known && run_comp(run, callees[1], &state)->elements[0]; i++) {
+    if (i == MAX_ITERATIONS) return some_function(run, id, operands);
+    state = run_comp(run, callees[0], &state);
+  }
+  return state;
+}
+
+static Value *run_branch(Run *run, InstId id, Value *const *operands) {
+  uint32_t count = inst_get(run->module, id)->num_callees;
+  int64_t index = operands[0]->elements[0];
+  bool is_pred = inst_shape(run->module, inst_operand(run->module, id, 0))->type == TYPE_PRED;
+  uint32_t branch = is_pred ? !index : index < 0 || index >= count ? count - 1 : (uint32_t)index;
+  return run_comp(run, inst_callees(run->module, id)[branch], operands + 1 + branch);
 }
 
 static Value *run_inst(Run *run, InstId id, Value *const *values, Value *const *args) {
@@ -365,10 +374,10 @@ static Value *run_inst(Run *run, InstId id, Value *const *values, Value *const *
     case OPCODE_SLICE: return slice(run, id, operands);
     case OPCODE_DYNAMIC_SLICE: return dynamic_slice(run, id, operands);
     case OPCODE_DYNAMIC_UPDATE_SLICE: return update_slice(run, id, operands);
-    case OPCODE_WHILE: return run_loop(run, id, operands[0]);
+    case OPCODE_WHILE: return run_loop(run, id, operands);
     case OPCODE_CALL:
     case OPCODE_FUSION: return run_comp(run, inst_callees(module, id)[0], operands);
-    case OPCODE_CONDITIONAL: run->is_known = false; return made_up(run, inst->shape, 0);
+    case OPCODE_CONDITIONAL: return run_branch(run, id, operands);
     default: break;
   }
   bool is_elementwise = opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE) && inst->num_operands > 0;

@@ -1,7 +1,7 @@
 /* Runs a module on arrays, for modules with loops over stacks: indices, slices and updates do what
  * HLO says. Integers wrap as their types do. Numbers of other types are any 64 bits: sums and
- * products are those of integers, and every other operation gives a hash of its operands. Nothing
- * of it is shared with the verifier. */
+ * products are those of integers, and every other operation gives a hash of its operands, as does a
+ * loop that runs for too long. Nothing of it is shared with the verifier. */
 #ifndef REMAT_HLO_TESTS_EVALUATE_H
 #define REMAT_HLO_TESTS_EVALUATE_H
 
