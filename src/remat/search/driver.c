@@ -365,16 +365,27 @@ static int64_t rung_bytes(const Ladder *ladder, int rung) {
   return ladder->given_bytes / 100 * percent + ladder->given_bytes % 100 * percent / 100;
 }
 
+/* The highest rung that is below so many bytes; -1 = there is none. */
+static int rung_below(const Ladder *ladder, int64_t bytes) {
+  int rung = NUM_RUNGS - 1;
+  while (rung >= 0 && rung_bytes(ladder, rung) >= bytes)
+    rung--;
+  return rung;
+}
+
 /* The next rung to try, which depends on nothing but the best result and what was tried: first
- * those just below it, then what a looser limit leads to, then the one below it with more steps.
- * Returns false if that leads nowhere any more. */
+ * those below it by half a rung or more, because one that the best result nearly meets often leads
+ * to the same lines, then that one, what a looser limit leads to, and the one below it with more
+ * steps. Returns false if that leads nowhere any more. */
 static bool next_rung(const Ladder *ladder, const RematParameters *parameters, int64_t best_bytes,
                       int *rung, int *level) {
-  int below = NUM_RUNGS - 1;
-  while (below >= 0 && rung_bytes(ladder, below) >= best_bytes)
-    below--;
+  int below = rung_below(ladder, best_bytes);
+  int far_below = rung_below(ladder, best_bytes - ladder->given_bytes / 100 * RUNG_PERCENT / 2);
   *level = 0;
-  for (*rung = below; *rung >= 0 && *rung > below - parameters->search_below; --*rung) {
+  for (*rung = far_below; *rung >= 0 && *rung > below - parameters->search_below; --*rung) {
+    if (!ladder->is_tried[0][*rung]) return true;
+  }
+  for (*rung = below; *rung > far_below; --*rung) {
     if (!ladder->is_tried[0][*rung]) return true;
   }
   for (*rung = below + 1; *rung < NUM_RUNGS && *rung <= below + parameters->search_above; ++*rung) {
