@@ -64,7 +64,7 @@ def compile_all(program, budget):
     """The compiled program in each way, and whether the budget is met."""
     compiled, is_met = {PLAIN: compile_program(*program)}, {}
     for way, parameters in ((RULE, ()), (NO_RULE, (WITHOUT_RULE,))):
-        with live.rematerialize(budget, min_peak=1, set=parameters, verbose=False):
+        with live.rematerialize(budget, min_peak=1, parameters=parameters, verbose=False):
             compiled[way] = compile_program(*program)
         check = live.check(compiled[way])
         is_met[way] = bool(check.is_changed and check.report.is_met)

@@ -201,7 +201,7 @@ class Rematerializing(PackageTest):
     def test_options(self):
         module = remat_hlo.load(GPT)
         for wrong in ({"algorithm": "magic"}, {"modes": "teleport"}, {"limit_counts": "some"},
-                      {"algorithm": "checkpoint=collection"}, {"set": {"no.such": 1}},
+                      {"algorithm": "checkpoint=collection"}, {"parameters": {"no.such": 1}},
                       {"protect": "prayer"}, {"pin": "("}):
             with self.subTest(wrong), self.assertRaises(ValueError):
                 module.remat("60%", **wrong)
@@ -256,7 +256,7 @@ class Showing(PackageTest):
         self.assertTrue(all(row.error is None for row in table))
         self.assertIn("path", str(table))
         self.assertEqual(len(json.loads(table.to_json())), len(table))
-        failed = remat_hlo.load(GPT).compare(["60%"], ["path"], set={"no.such": 1})
+        failed = remat_hlo.load(GPT).compare(["60%"], ["path"], parameters={"no.such": 1})
         self.assertIn("no.such", failed.rows[0].error)
 
     def test_notebook(self):
@@ -336,7 +336,7 @@ class Options(PackageTest):
         other = {"mem_limit": "40%", "algorithm": "search", "stage": "PRE_SCHEDULER",
                  "min_peak": 1, "limit_counts": "temp", "effort": 9, "small_node_limit": 1,
                  "modes": "recompute,narrow", "remat_collectives": True, "block_size_limit": 8,
-                 "pin": ["x"], "never": ["x"], "set": {"engine.attempts": 2}, "device": "cpu",
+                 "pin": ["x"], "never": ["x"], "parameters": {"engine.attempts": 2}, "device": "cpu",
                  "trip_count": 2, "modules": "x", "scheduler": "dfs", "protect": "opt-barrier",
                  "headroom": "1GiB",
                  "times": str(ROOT / "tests" / "golden" / "times" / "step.xplane.pb.gz")}
@@ -669,8 +669,6 @@ class Messages(PackageTest):
 
 class Signatures(PackageTest):
     """What a type checker reads of the package: py.typed, and annotations of all that is public."""
-    SHADOWS = {("remat", "set"), ("remat_options", "set")}  # as the option --set
-
     @staticmethod
     def functions(name):
         """(function, whether it is a method) of a module that is public; so are a class's methods."""
@@ -700,10 +698,9 @@ class Signatures(PackageTest):
             for function in ast.walk(ast.parse(path.read_text())):
                 if not isinstance(function, (ast.FunctionDef, ast.Lambda)):
                     continue
-                given, name = function.args, getattr(function, "name", "lambda")
+                given = function.args
                 for one in [*given.posonlyargs, *given.args, *given.kwonlyargs]:
-                    if (name, one.arg) not in self.SHADOWS:
-                        self.assertNotIn(one.arg, dir(builtins), f"{path.name}:{function.lineno}")
+                    self.assertNotIn(one.arg, dir(builtins), f"{path.name}:{function.lineno}")
 
 
 class Structs(PackageTest):

@@ -449,7 +449,7 @@ class Module:
               protect: str = "auto", small_node_limit: int | None = None,
               modes: typing.Iterable[str] = ("recompute",), remat_collectives: bool = False,
               block_size_limit: int = 1, pin: typing.Iterable[str] | None = None,
-              never: typing.Iterable[str] | None = None, set: typing.Mapping[str, int] | None = None,
+              never: typing.Iterable[str] | None = None, parameters: typing.Mapping[str, int] | None = None,
               effort: int = 5, time_limit: float = 0, num_threads: int = 1,
               trip_count: int = 1) -> Rematerialized:
         """Rematerializes the module under a budget: bytes, `12GiB`, `80%` of the peak, `r80%` of its
@@ -457,14 +457,14 @@ class Module:
         met; it is the best result otherwise. The result is proven to compute the same.
 
         Other arguments are those of the command-line tool. `algorithm` is one of `algorithms()` or
-        checkpoint=collection:REGEX; `pin` and `never` are lists of expressions; `set` is a
-        dictionary of parameters; `effort`, 0 to 9, is how long an algorithm may search, in steps."""
+        checkpoint=collection:REGEX; `pin` and `never` are lists of expressions; `parameters` is a
+        dictionary of what --set takes; `effort`, 0 to 9, is how long an algorithm may search, in steps."""
         base = self if scheduler is None else self.schedule(scheduler)
         options, keeps = remat_options(
             algorithm=algorithm, memory_model=memory_model, limit_counts=limit_counts, emit=emit,
             protect=protect, small_node_limit=small_node_limit, modes=modes,
             remat_collectives=remat_collectives, block_size_limit=block_size_limit, pin=pin,
-            never=never, set=set, effort=effort, time_limit=time_limit, num_threads=num_threads)
+            never=never, parameters=parameters, effort=effort, time_limit=time_limit, num_threads=num_threads)
         return base._rematerialize(parse_budget(mem_limit), options, keeps, trip_count=trip_count)
 
     def apply(self, plan: str | os.PathLike[str], mem_limit: Budget | None = None, *,
@@ -629,7 +629,7 @@ def _lines(expressions):
 
 def remat_options(*, algorithm="auto", memory_model="heap", limit_counts="total",
                   emit="scheduled", protect="auto", small_node_limit=None, modes=("recompute",),
-                  remat_collectives=False, block_size_limit=1, pin=None, never=None, set=None,
+                  remat_collectives=False, block_size_limit=1, pin=None, never=None, parameters=None,
                   effort=5, time_limit=0, num_threads=1):
     """(options of rh_remat, what they refer to). Raises ValueError."""
     name, _, collection = algorithm.partition(":") if algorithm.startswith(COLLECTION) else (
@@ -639,9 +639,9 @@ def remat_options(*, algorithm="auto", memory_model="heap", limit_counts="total"
     if name not in algorithms():
         raise ValueError(f"algorithm: '{name}' is none of {', '.join(algorithms())}")
     bits = lib.flags("modes", modes, lib.MODES)
-    parameters = "\n".join(f"{key}={value}" for key, value in (set or {}).items())
+    settings = "\n".join(f"{key}={value}" for key, value in (parameters or {}).items())
     strings = [lib.encode(name), lib.encode(memory_model), lib.encode(collection or None),
-               _lines(pin), _lines(never), lib.encode(parameters or None)]
+               _lines(pin), _lines(never), lib.encode(settings or None)]
     options = lib.RematOptions(
         algorithm=strings[0], memory_model=strings[1],
         limit_counts=lib.choice("limit_counts", limit_counts, lib.COUNTS),

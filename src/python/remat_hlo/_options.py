@@ -55,7 +55,7 @@ class Options:
     pin: tuple = _option((), "expressions: these values stay in memory", is_list=True)
     never: tuple = _option((), "expressions: these instructions are not computed twice",
                            is_list=True)
-    set: tuple = _option((), "parameters of algorithms, name=value", is_list=True)
+    parameters: tuple = _option((), "parameters of algorithms, name=value", is_list=True)
     scheduler: str = _option("auto", "at PRE_SCHEDULER: the order that XLA is expected to choose")
     protect: str = _option("auto", "before XLA's scheduler: what keeps XLA from undoing a result",
                            choices=tuple(PROTECTS))
@@ -131,14 +131,14 @@ class Options:
 
     def remat_options(self):
         """(options of rh_remat, what they refer to)"""
-        pairs = dict(one.partition("=")[::2] for one in self.set)
+        pairs = dict(one.partition("=")[::2] for one in self.parameters)
         is_scheduled = self.stage == "POST_SCHEDULER"
         return remat_options(
             algorithm=self.algorithm, limit_counts=self.limit_counts,
             emit="scheduled" if is_scheduled else "unscheduled", protect=self.protect,
             small_node_limit=self.small_node_limit, modes=self.modes,
             remat_collectives=self.remat_collectives, block_size_limit=self.block_size_limit,
-            pin=self.pin, never=self.never, set=pairs,
+            pin=self.pin, never=self.never, parameters=pairs,
             effort=EFFORT_BY_SIZE if self.effort is None else self.effort,
             num_threads=self.num_threads)
 
