@@ -35,6 +35,7 @@ def search(case, plain, target, folder, compile_given):
     of a file."""
     from remat_hlo import _before, _hooks
     from remat_hlo._options import Options
+    from remat_hlo._refusals import is_out_of_memory
     original = read_module(plain.folder / "lowered.mlirbc")
     numbers = iter(range(1 << 30))
 
@@ -58,7 +59,7 @@ def search(case, plain, target, folder, compile_given):
         best, report, warnings = _before.compile_within(compile_module, original, options, limit, target.profile,
                                                         target.platform)
     except RuntimeError as error:
-        if not _before.is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
         return plain, None, []  # neither fits
     return best.made, report, warnings

@@ -20,8 +20,8 @@ from package import ROOT, SAMPLES, PackageTest
 
 import remat_hlo
 from remat_hlo import _library as lib
-from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _sizes, _text
-from remat_hlo._checkpoints import gpus
+from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _refusals, _sizes, _text
+from remat_hlo._checkpoints import gpus, measured
 
 FUSED = ROOT / "tests/golden/fuse/input.hlo"
 GPT = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
@@ -665,6 +665,24 @@ class Messages(PackageTest):
         for wrong in (b"\x0a", b"\x0a\x05abc", b"\xff" * 12, b"\x0b", b"\x0d\x01"):
             with self.subTest(wrong), self.assertRaises(ValueError):
                 list(_proto.fields(wrong))
+
+
+class Refusals(PackageTest):
+    """What XLA says of programs that it has no memory for."""
+
+    def test_needed_bytes(self):
+        tpu = ("RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO "
+               "temporaries (18.50G) exceeds available HBM (15.75G)")
+        for text, size in ((tpu, 37 << 29), ("RESOURCE_EXHAUSTED: Used 1.5T of 16.00G hbm", 3 << 39),
+                           ("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8 bytes", None),
+                           ("INTERNAL: a parameter of 3 (4G) parts", None)):
+            with self.subTest(text):
+                self.assertEqual(_refusals.needed_bytes(RuntimeError(text)), size)
+                self.assertEqual(measured.Measured(error=text).needed_bytes, size)
+                self.assertEqual(_refusals.is_out_of_memory(text), text.startswith("RESOURCE"))
+
+    def test_what_was_compiled_is_what_it_took(self):
+        self.assertEqual(measured.Measured(4, 3, 2, 1).needed_bytes, 6)
 
 
 class Signatures(PackageTest):

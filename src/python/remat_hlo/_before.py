@@ -11,6 +11,7 @@ from . import _decide
 from . import _library as lib
 from ._decide import CHANGED, NO_BETTER, SMALL, LiveReport, Phases
 from ._module import Memory, parse, print_hlo
+from ._refusals import is_out_of_memory, needed_bytes
 from ._sizes import Budget
 
 STAGE = "BEFORE_OPTIMIZATIONS"
@@ -81,16 +82,6 @@ def _main(module):
 
 # ---- what XLA says ----
 
-# XLA:TPU's words for what a program needs that it refuses: "… required for HLO temporaries (18.60G) exceeds …". The
-# figure is all of the memory, with arguments.
-REQUIRED = re.compile(r"\((\d+(?:\.\d+)?)([KMGT])\)")
-UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def is_out_of_memory(error):
-    return "RESOURCE_EXHAUSTED" in str(error)
-
-
 def _memory_of(total, temp, parameters, outputs, aliased, estimate):
     """What XLA has assigned, for one device. The lower bound is the part of it that it is of the estimate, which is of
     the module for all devices and not fused."""
@@ -118,8 +109,8 @@ class Measured:
     @classmethod
     def of_refusal(cls, error, estimate, num_devices):
         """By the words of the error; where it has no figure, what is estimated before optimization."""
-        found = REQUIRED.search(str(error))
-        total = int(float(found[1]) * UNITS[found[2]]) if found else estimate.total_bytes // num_devices
+        said = needed_bytes(error)
+        total = estimate.total_bytes // num_devices if said is None else said
         parameters = min(total, estimate.parameter_bytes // num_devices)
         aliased = estimate.aliased_bytes // num_devices
         outputs = min(total - parameters + aliased, estimate.output_bytes // num_devices)

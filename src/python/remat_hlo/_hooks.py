@@ -21,6 +21,7 @@ from . import __version__, _before, _decide, _library as lib, _plugins, _proto, 
 from ._decide import CHANGED, FAILED, REFUSED, SLOWER, LiveReport
 from ._module import patch_proto
 from ._options import Options
+from ._refusals import is_out_of_memory
 from ._sizes import SHARE, Budget, format_bytes, parse_budget, parse_size
 
 NAME = "remat_hlo"
@@ -516,7 +517,7 @@ def _may_be_worse(options, platform, compilation, executable):
 def _after_failure(compilation, compile_again, error):
     """XLA does not compile a program as it was rewritten, so it is compiled as it was. Where there is no
     room for either, the error is that of the one which we expect to be smaller."""
-    if not _before.is_out_of_memory(error):
+    if not is_out_of_memory(error):
         _refuse(compilation, f"XLA does not compile {_changed_name(compilation)} as it was rewritten: "
                 f"{_first_line(error)}")
         return compile_again()
@@ -524,7 +525,7 @@ def _after_failure(compilation, compile_again, error):
     try:
         plain = compile_again()
     except Exception as second:
-        raise error if _before.is_out_of_memory(second) else second
+        raise error if is_out_of_memory(second) else second
     _refuse(compilation, f"XLA has no memory for {_changed_name(compilation)} as it was rewritten, and has "
             "enough without that")
     return plain

@@ -16,6 +16,7 @@ import jax
 
 from .. import _library as lib
 from .._module import load as load_module
+from .._refusals import is_out_of_memory
 from . import mark, measured
 from .measured import Measured
 
@@ -56,7 +57,7 @@ def measure(step, arguments, named, target, chooser=None, *, is_whole=False):
     try:
         compiled = lowered.compile()
     except Exception as error:  # the compiler's words are the result
-        if "RESOURCE_EXHAUSTED" not in str(error):
+        if not is_out_of_memory(error):
             raise
         return Measured(error=str(error)[:3000])
     text = compiled.as_text()
@@ -163,7 +164,7 @@ def _read(folder, target, said):
         found, error = {}, ""
     else:
         raise RuntimeError(f"the process that compiles for {target.name} has ended: {said[-2000:]}")
-    if error and "RESOURCE_EXHAUSTED" not in error:
+    if error and not is_out_of_memory(error):
         raise RuntimeError(f"XLA does not compile the program for {target.name}: {error[:2000]}")
     if "temp_bytes" not in found and (dumped := _newest(folder, "*-buffer-assignment.txt")):
         found.update(measured.of_assignment(dumped.read_text()))

@@ -13,7 +13,6 @@ from . import compiling, digest, levels, mark, shards
 from .analysis import analyse
 from .costs import Rates
 from .file import Plan, PlanError, describe
-from .measured import needed_bytes
 from .targets import find_target
 
 MOST_COMPILATIONS = 12
@@ -116,8 +115,7 @@ class Search:
 
     def plain_bytes(self):
         """What the program takes as it is."""
-        found = self.tried[0][1]
-        size = found.total_bytes if found.total_bytes is not None else needed_bytes(found.error)
+        size = self.tried[0][1].needed_bytes
         if size is None:
             raise PlanError("the compiler does not say what the program takes as it is: name the budget in bytes")
         return size
@@ -208,7 +206,7 @@ class Search:
             place, (_, result) = pair
             if self._meets(result, limit):
                 return 0, result.cycles or result.seconds or 0.0, result.total_bytes, place
-            size = result.total_bytes if result.total_bytes is not None else needed_bytes(result.error)
+            size = result.needed_bytes
             return 1 + bool(result.error), size if size is not None else 1 << 62, result.seconds or 0.0, place
         return self.tried[min(enumerate(self.tried), key=rank)[0]]
 

@@ -8,10 +8,11 @@ import typing
 
 from .. import _library as lib
 from .._module import load as load_module
+from .._refusals import needed_bytes
 from .._sizes import parse_size
 from . import compiling, driver
 from .file import Plan
-from .measured import Measured, needed_bytes
+from .measured import Measured
 from .targets import Target, find_target
 
 HOOK_BUDGETS = ("80%", "60%", "40%", "min")
@@ -205,8 +206,7 @@ def _grow(step, args_of, n, named, target, offered, first):
     tried = {n: first}
 
     def total(size):
-        result = tried[size]
-        return result.total_bytes if result.total_bytes is not None else needed_bytes(result.error)
+        return tried[size].needed_bytes
 
     def is_fitting(size):
         return not tried[size].error and total(size) <= offered

@@ -4,11 +4,11 @@ import dataclasses
 import re
 import typing
 
+from .._refusals import is_out_of_memory, needed_bytes
+
 TPU_GRAIN = 16384  # XLA:TPU says temporaries in whole multiples of it
 ALLOCATION = re.compile(r"^allocation \d+: size (\d+)(?:, color (\d+))?(?:, page \d+)?,? ?(.*?):?$", re.M)
 CYCLES = re.compile(r'"estimated_cycles":"(\d+)"')
-AMOUNT = re.compile(r"memory required for HLO temporaries \(([0-9.]+)([KMGT])\)|"
-                    r"Used ([0-9.]+)([KMGT]) of ([0-9.]+)([KMGT]) hbm")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,12 @@ class Measured:
 
     @property
     def is_out_of_memory(self):
-        return "RESOURCE_EXHAUSTED" in self.error
+        return is_out_of_memory(self.error)
+
+    @property
+    def needed_bytes(self):
+        """The bytes in all; where the compiler refuses the program, those that it says it would need, or None."""
+        return self.total_bytes if self.total_bytes is not None else needed_bytes(self.error)
 
     def to_dict(self):
         """For JSON, without the text."""
@@ -63,15 +68,6 @@ def of_assignment(text):
         found["temp_bytes"] += int(size) * (not is_parameter and not is_output)
     found["temp_bytes"] = -(-found["temp_bytes"] // TPU_GRAIN) * TPU_GRAIN
     return found
-
-
-def needed_bytes(error):
-    """What an out-of-memory error says that the program needs in all, or None."""
-    found = AMOUNT.search(error)
-    if not found:
-        return None
-    number, unit = (found[1], found[2]) if found[1] else (found[3], found[4])
-    return int(float(number) * (1 << {"K": 10, "M": 20, "G": 30, "T": 40}[unit]))
 
 
 def cycles_of(text):
