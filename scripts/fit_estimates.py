@@ -40,12 +40,12 @@ def programs_of(kind, names):
 
 def compile_programs(folder, target_name, kind, names):
     """What is there already is left alone. A program that does not compile is named, and left out."""
-    from compile_one import environment_for, lower
+    from compile_one import lower
     from targets import TARGETS
     target, folder = TARGETS[target_name], pathlib.Path(folder)
-    os.environ.update(environment_for(target, folder))
-    if target.platform == "cuda":  # no dumps, but notes of what XLA's models of time say
-        os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0 --xla_gpu_collect_cost_model_stats=true"
+    os.environ.update(target.environment)
+    if target.platform == "cuda":  # notes of what XLA's models of time say
+        os.environ["XLA_FLAGS"] += " --xla_gpu_collect_cost_model_stats=true"
     folder.mkdir(parents=True, exist_ok=True)
     for name, program in programs_of(kind, names).items():
         path = folder / f"{name}.txt"

@@ -5,11 +5,11 @@ usage: advice_one.py ORDER, a JSON object: program, target (cpu, or a name of ta
 FOLDER/dump gets XLA's dump; outcome.json what memory_analysis says, or the error."""
 
 import json
-import os
 import pathlib
 import sys
 
 import advice_patcher
+from apart import error_of, sizes_of, write_outcome
 from compile_one import compile_lowered, lower
 from targets import CPU, TARGETS
 
@@ -20,7 +20,6 @@ SCALES = {"cpu": 8, "cuda": 8, "tpu": 64}
 def main():
     order = json.loads(sys.argv[1])
     folder, target = pathlib.Path(order["folder"]), {**TARGETS, "cpu": CPU}[order["target"]]
-    made = folder / "outcome.json.new"
     try:
         known = advice_patcher.load(order["remedies"])
         sizes = sys.modules["programs"].Sizes(f"{order['seed']} {order['program']}")
@@ -33,16 +32,12 @@ def main():
             if not any(remedy["kind"].startswith("chunk") for remedy in order["remedies"]):
                 raise
             raise advice_patcher.CannotApply(f"what the function computes is not of rows: {error}") from error
-        compiled = compile_lowered(lowered, target, folder)
-        found = compiled.memory_analysis()
-        outcome = {name: getattr(found, name) for name in
-                   ("argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes", "temp_size_in_bytes")}
+        outcome = sizes_of(compile_lowered(lowered, target, folder))
     except (advice_patcher.CannotApply, ModuleNotFoundError) as error:
         outcome = {"cannot": f"{error}"}
     except Exception as error:  # its text is the outcome
-        outcome = {"error": f"{type(error).__name__}: {error}"[:3000]}
-    made.write_text(json.dumps(outcome))
-    os.replace(made, folder / "outcome.json")
+        outcome = error_of(error)
+    write_outcome(folder, outcome)
 
 
 if __name__ == "__main__":

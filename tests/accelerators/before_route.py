@@ -4,7 +4,7 @@ package's own search for the best candidate (remat_hlo/_before.py), which is giv
 
 import types
 
-FIELDS = ("temp_size_in_bytes", "argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes")
+from apart import SIZES
 
 
 class Executable:
@@ -15,7 +15,7 @@ class Executable:
 
     def get_compiled_memory_stats(self):
         truth = self.made.truth()
-        return types.SimpleNamespace(**{name: truth[name] for name in FIELDS})
+        return types.SimpleNamespace(**{name: truth[name] for name in SIZES})
 
 
 def read_module(path):

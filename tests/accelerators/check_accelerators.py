@@ -32,19 +32,18 @@ import subprocess
 import sys
 import time
 
+import apart
 import before_route
 import plant
 import safe_walk
+from apart import find
 from buffer_assignment import BufferAssignment
-from compile_one import environment_for
 from targets import TARGETS
 
-HERE = pathlib.Path(__file__).resolve().parent
 ROUTES = ("hook", "before")
 REFUSING = "v5e"              # the target that refuses programs
 BUDGETS = ("r70%", "r50%", "r30%")
 MOST_SECONDS = 300            # of one compilation
-SETTLED_SECONDS = 1           # after which a file that has not grown is whole
 BEYOND_XLA = "not compiled by XLA"
 BEFORE_VMEM = "before_buffer_assignment"
 MOST_BEYOND_XLA = 1 / 8       # of the programs
@@ -85,34 +84,10 @@ class Case:
 
 # ---- one compilation ----
 
-def is_assigned(dump, program, platform):
-    """Whether XLA has assigned the buffers of the program's module, and dumped that."""
-    if platform == "tpu":
-        return any(dump.glob(f"*.jit_{program}.*after_optimizations_after_buffer_assignment.txt"))
-    # XLA:GPU writes both files side by side; they are whole when neither grows any more.
-    def sizes():
-        files = [next(dump.glob(f"*.jit_{program}.*gpu_after_optimizations{end}.txt"), None)
-                 for end in ("", "-buffer-assignment")]
-        return [path.stat().st_size for path in files if path]
-    before = sizes()
-    if len(before) < 2 or 0 in before:
-        return False
-    time.sleep(SETTLED_SECONDS)
-    return sizes() == before
-
-
 def ends_early(case, platform, is_whole):
     """Whether a compilation is stopped when buffers are assigned. At the hook for GPU it is not: a whole one goes on
     with the untouched module where that takes less."""
     return not is_whole and (platform == "tpu" or case.route != "hook")
-
-
-def end_group(process):
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 def compile_case(case, arguments, folder, given=""):
@@ -124,27 +99,16 @@ def compile_case(case, arguments, folder, given=""):
         (folder / name).mkdir(parents=True)
     order = {**dataclasses.asdict(case), "seed": arguments.seed, "algorithm": "auto", "folder": str(folder),
              "given": str(given)}
-    # What the user has set for XLA, JAX and us is left out.
-    clean = {name: value for name, value in os.environ.items()
-             if not name.startswith(("JAX_", "XLA_", "TPU_", "LIBTPU_"))}
-    with open(folder / "log.txt", "w") as log:
-        process = subprocess.Popen(
-            [sys.executable, str(HERE / "compile_one.py"), json.dumps(order)], stdout=log, stderr=log,
-            env={**clean, **environment_for(target, folder / "dump")}, start_new_session=True)
-        begin = time.monotonic()
-        is_early = ends_early(case, target.platform, arguments.whole)
-        try:
-            while process.poll() is None:
-                if is_early and is_assigned(folder / "dump", case.program, target.platform):
-                    return {"early": True}
-                if time.monotonic() - begin > MOST_SECONDS:
-                    return {"error": f"not compiled within {MOST_SECONDS} s"}
-                time.sleep(0.05)
-        finally:
-            end_group(process)
-    if not (folder / "outcome.json").exists():
-        return {"error": f"the process ended with {process.returncode}: {(folder / 'log.txt').read_text()[-1500:]}"}
-    return json.loads((folder / "outcome.json").read_text())
+    is_early = ends_early(case, target.platform, arguments.whole)
+    end = apart.run_apart(
+        "compile_one.py", order, target, folder, MOST_SECONDS,
+        lambda: is_early and apart.is_assigned(folder / "dump", case.program, target.platform))
+    if end == apart.ENOUGH:
+        return {"early": True}
+    if end == apart.LATE:
+        return {"error": f"not compiled within {MOST_SECONDS} s"}
+    outcome = apart.read_outcome(folder)
+    return {"error": f"the process {end}: {apart.last_words(folder, 1500)}"} if outcome is None else outcome
 
 
 def sort_files(folder, program):
@@ -164,10 +128,6 @@ def sort_files(folder, program):
         if f".jit_{program}." in path.name or path.name.startswith("before_optimizations"):
             path.rename(folder / "seen" / path.name)
     shutil.rmtree(folder / "hook")
-
-
-def find(folder, pattern):
-    return next(iter(sorted(folder.glob(pattern))), None)
 
 
 @dataclasses.dataclass
@@ -214,9 +174,7 @@ class Compiled:
         return assignment and assignment.truth(self.is_tpu)
 
     def total_bytes(self):
-        truth = self.truth()
-        return (truth["temp_size_in_bytes"] + truth["argument_size_in_bytes"] + truth["output_size_in_bytes"]
-                - truth["alias_size_in_bytes"])
+        return apart.total_of(self.truth())
 
 
 def folder_of(case, arguments):

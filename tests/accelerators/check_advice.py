@@ -16,7 +16,6 @@ usage: check_advice.py --tool=FILE --folder=FOLDER [--targets=cpu,v5e,h100] [--o
 import argparse
 import hashlib
 import json
-import os
 import pathlib
 import random
 import re
@@ -28,12 +27,11 @@ import time
 
 import advice_networks
 import advice_programs
+import apart
+from apart import find
 from buffer_assignment import BufferAssignment
-from check_accelerators import end_group, find, is_assigned
-from compile_one import environment_for
 from targets import CPU, TARGETS
 
-HERE = pathlib.Path(__file__).resolve().parent
 TOLERANCE = {"checkpoint-scan": 0.05, "checkpoint-scope": 0.05, "donate": 0.05, "nested-scan": 0.15, "chunk": 0.15,
              "chunk-loss": 0.15}
 USUAL = ("gpt_unrolled", "llama_scanned", "gru", "lstm", "unet", "mixture_of_experts", "rollout", "vit",
@@ -63,39 +61,26 @@ class Compiled:
     def _compile(self, order):
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "dump").mkdir(parents=True)
-        clean = {name: value for name, value in os.environ.items()
-                 if not name.startswith(("JAX_", "XLA_", "TPU_", "LIBTPU_"))}
-        with open(self.folder / "log.txt", "w") as log:
-            process = subprocess.Popen(
-                [sys.executable, str(HERE / "advice_one.py"), json.dumps(order)], stdout=log, stderr=log,
-                env={**clean, **environment_for(self.target, self.folder / "dump")}, start_new_session=True)
-            begin = time.monotonic()
-            try:
-                while process.poll() is None and time.monotonic() - begin < MOST_SECONDS:
-                    is_early = self.target.platform != "cpu"
-                    if is_early and is_assigned(self.folder / "dump", self.name, self.target.platform):
-                        break
-                    time.sleep(0.1)
-            finally:
-                end_group(process)
+        is_early = self.target.platform != "cpu"
+        apart.run_apart(
+            "advice_one.py", order, self.target, self.folder, MOST_SECONDS,
+            lambda: is_early and apart.is_assigned(self.folder / "dump", self.name, self.target.platform))
 
     def _read(self):
         dump = self.folder / "dump"
         path = find(dump, DUMPS[self.target.platform].format(self.name))
         self.text = path
-        outcome = self.folder / "outcome.json"
-        sizes = json.loads(outcome.read_text()) if outcome.exists() else {}
+        sizes = apart.read_outcome(self.folder) or {}
         self.why = sizes.get("cannot", "") or sizes.get("error", "")
         if "temp_size_in_bytes" not in sizes and not self.why:
             assigned = find(dump, f"*.jit_{self.name}.*-buffer-assignment.txt")
             if assigned is None:
-                self.why = (self.folder / "log.txt").read_text()[-400:] or "nothing was compiled"
+                self.why = apart.last_words(self.folder, 400) or "nothing was compiled"
             else:
                 sizes = BufferAssignment(assigned.read_text()).truth(self.target.platform == "tpu")
         self.is_fault = bool(self.why) and "cannot" not in sizes
         self.temp = sizes.get("temp_size_in_bytes")
-        self.total = None if self.temp is None else (
-            self.temp + sizes["argument_size_in_bytes"] + sizes["output_size_in_bytes"] - sizes["alias_size_in_bytes"])
+        self.total = None if self.temp is None else apart.total_of(sizes)
 
 
 class Judge:

@@ -21,8 +21,8 @@ import re
 import subprocess
 import sys
 
-from compile_one import devices_of, environment_for
-from targets import TARGETS
+from apart import environment_for
+from targets import TARGETS, devices_of
 
 # An instruction of floating-point arithmetic: its operation and how it rounds.
 ARITHMETIC = re.compile(r"^\s*(?:@%p\d+ )?(fma|mul|add|sub|div|rcp|sqrt|rsqrt|ex2|lg2|tanh|sin|cos)\.([a-z0-9.]*)\b"

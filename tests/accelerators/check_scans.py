@@ -20,24 +20,20 @@ import sys
 
 import check_accelerators as harness
 import scan_programs
+from apart import find
 from check_accelerators import Case, Compiled
 from safe_walk import Fault
 from targets import TARGETS
 
 # A time that is modelled may be off by this share: fusions differ by next to nothing.
 MOST_MORE_TIME = 0.01
-PROFILES = {"h100": "h100-sxm", "a100": "a100-80g"}   # the others have the names of their targets, or say them
 SAID_BY_TPU = "*_before_buffer_assignment.txt"
-
-
-def profile_of(target):
-    return TARGETS[target].profile or PROFILES.get(target, target)
 
 
 def text_of(made):
     """The text that the tool is given: what JAX's hook sees on a TPU, and XLA:GPU's dump."""
     pattern = SAID_BY_TPU if made.is_tpu else "*after_optimizations.txt"
-    return harness.find(made.folder / "seen", pattern)
+    return find(made.folder / "seen", pattern)
 
 
 def tool(arguments, path, *options):
@@ -57,7 +53,7 @@ class Comparison:
 
     def compile(self, name, route="plain", budget=""):
         case = Case(name, self.target, route, budget)
-        folder = self.arguments.folder / self.target / name / case.stem
+        folder = harness.folder_of(case, self.arguments)
         kept = folder / "truth" / "truth.json"
         if self.arguments.kept and kept.exists():
             return Compiled(case, folder, json.loads(kept.read_text()), 0)
@@ -65,12 +61,12 @@ class Comparison:
 
     def measure(self, made):
         """(temporaries, modelled seconds) as the tool says them of a program that is left as it is."""
-        run = tool(self.arguments, text_of(made), f"--device={profile_of(self.target)}", "--algorithm=none", "-m100%")
+        run = tool(self.arguments, text_of(made), f"--device={TARGETS[self.target].profile}", "--algorithm=none", "-m100%")
         return run["parts_before"]["temp_bytes"], run["seconds_before"]
 
     def by_tool(self, plain, limit):
         """What becomes of the dump: (temporaries, modelled seconds)."""
-        run = tool(self.arguments, text_of(plain), f"--device={profile_of(self.target)}", "--limit-counts=temp",
+        run = tool(self.arguments, text_of(plain), f"--device={TARGETS[self.target].profile}", "--limit-counts=temp",
                    f"--algorithm={self.arguments.algorithm}", f"-m{'min' if limit is None else limit}")
         return run["parts_after"]["temp_bytes"], run["seconds_after"]
 

@@ -5,48 +5,19 @@ process, and a compilation for TPU is stopped by ending the process (check_accel
 usage: compile_one.py CASE, a JSON object: program, target, seed, route (plain, hook or before), budget,
 algorithm, folder, given. FOLDER/dump gets XLA's dump; FOLDER/hook what the hook was given and gave back; outcome.json
 what memory_analysis says, or the error; lowered.mlirbc the program. With the route before, the file `given` is compiled
-instead of that (before_route.py). XLA's flags come with the environment, see environment_for()."""
+instead of that (before_route.py). XLA's flags come with the environment, see apart.py."""
 
 import functools
 import json
-import os
 import pathlib
 import sys
-import tempfile
 import time
 
+from apart import error_of, sizes_of, write_outcome
 from before_route import write_module
-from targets import TARGETS
+from targets import TARGETS, devices_of
 
 DUMP_OPTIONS = {"xla_dump_hlo_as_text": True}
-
-
-def environment_for(target, dump):
-    """What the process needs to be told before it loads a plugin."""
-    if target.platform == "cpu":
-        return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=4 "
-                f"--xla_dump_to={dump} --xla_dump_hlo_as_text"}
-    if target.platform == "cuda":
-        # Nothing is to be timed where there is no device.
-        return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_gpu_autotune_level=0 "
-                f"--xla_dump_to={dump} --xla_dump_hlo_as_text"}
-    return {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost",
-            "TPU_ACCELERATOR_TYPE": target.accelerator_type, "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-            "TPU_LOG_DIR": str(pathlib.Path(tempfile.gettempdir()) / "tpu_logs")}
-
-
-def devices_of(target, count):
-    if target.platform == "cpu":
-        import jax
-        return jax.devices()[:count]
-    from jax.experimental import topologies
-    name = target.topology if count == 1 else target.topology_of_four
-    if target.platform == "tpu":
-        found = topologies.get_topology_desc(platform="tpu", topology_name=name).devices
-    else:
-        found = topologies.get_topology_desc("", platform="cuda", topology=name,
-                                             target_config=target.description).devices
-    return found[:count]
 
 
 def lower(program, name, target):
@@ -163,16 +134,11 @@ def main():
     start_compile = time.monotonic()
     try:
         compiled = COMPILE[case["route"]](case, lowered, target, folder)
-        sizes = compiled.memory_analysis()
-        outcome = {name: getattr(sizes, name) for name in
-                   ("argument_size_in_bytes", "output_size_in_bytes", "alias_size_in_bytes",
-                    "temp_size_in_bytes", "generated_code_size_in_bytes", "host_temp_size_in_bytes")}
+        outcome = sizes_of(compiled, "generated_code_size_in_bytes", "host_temp_size_in_bytes")
     except Exception as error:  # its text is the outcome
-        outcome = {"error": f"{type(error).__name__}: {error}"[:3000]}
+        outcome = error_of(error)
     outcome.update(lower_seconds=start_compile - start, compile_seconds=time.monotonic() - start_compile)
-    made = folder / "outcome.json.new"
-    made.write_text(json.dumps(outcome, indent=1))
-    os.replace(made, folder / "outcome.json")
+    write_outcome(folder, outcome)
 
 
 if __name__ == "__main__":

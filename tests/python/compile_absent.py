@@ -8,39 +8,26 @@ stopped when XLA had assigned its buffers, which is all that memory depends on a
 import json
 import os
 import pathlib
-import runpy
 import sys
 import tempfile
 import threading
 import time
 
-TOPOLOGIES = {"v5e": ("v5e:2x2", "v5litepod-4"), "v5p": ("v5p:2x2x1", "v5p-8"),
-              "v6e": ("v6e:2x2", "v6e-4"), "tpu7x": ("tpu7x:2x2x1", "tpu7x-8")}
-# The package's description, read without the package, which is imported after prepare() only.
-GPUS = runpy.run_path(str(pathlib.Path(__file__).resolve().parents[2] / "src/python/remat_hlo/_checkpoints/gpus.py"))
-H100 = GPUS["describe"](GPUS["GPUS"]["h100"])
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "accelerators"))
+from targets import TARGETS, devices_of  # noqa: E402  without the package, which is imported after prepare() only
 
 
 def platform_of(target):
-    return "tpu" if target in TOPOLOGIES else "cuda"
+    return TARGETS[target].platform
 
 
 def prepare(target):
     """Sets the environment, before JAX is imported."""
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    if target in TOPOLOGIES:
-        os.environ.update(TPU_SKIP_MDS_QUERY="1", TPU_WORKER_HOSTNAMES="localhost",
-                          TPU_ACCELERATOR_TYPE=TOPOLOGIES[target][1], ALLOW_MULTIPLE_LIBTPU_LOAD="1",
-                          TPU_LOG_DIR=tempfile.gettempdir() + "/tpu_logs")
-    else:  # nothing can be timed
-        os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0"
+    os.environ.update(TARGETS[target].environment)
 
 
-def devices(target, topology="1x1x1"):
-    from jax.experimental import topologies
-    if target in TOPOLOGIES:
-        return topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[target][0]).devices
-    return topologies.get_topology_desc("", platform="cuda", topology=topology, target_config=H100).devices
+def devices(target, count=1):
+    return devices_of(TARGETS[target], count)
 
 
 def stop_when_assigned(folder, describe):

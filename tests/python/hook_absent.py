@@ -54,7 +54,7 @@ def lower(kind, target):
     import jax.numpy as jnp
     import numpy as np
     count = 1 if kind == "one" else 4
-    mesh = jax.sharding.Mesh(np.array(devices(target, f"1x1x{count}")[:count]), ("d",))
+    mesh = jax.sharding.Mesh(np.array(devices(target, count)), ("d",))
     function, shapes, specs = steps(kind, mesh)
     arguments = [jax.ShapeDtypeStruct(shape, jnp.float32, sharding=jax.sharding.NamedSharding(mesh, spec))
                  for shape, spec in zip(shapes, specs)]

@@ -21,7 +21,7 @@ from package import ROOT, SAMPLES, PackageTest
 import remat_hlo
 from remat_hlo import _library as lib
 from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _refusals, _sizes, _text
-from remat_hlo._checkpoints import gpus, measured
+from remat_hlo._checkpoints import absent, measured
 
 FUSED = ROOT / "tests/golden/fuse/input.hlo"
 GPT = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
@@ -533,9 +533,15 @@ class Platforms(PackageTest):
             self.assertGreater(_plugins.memory_of(profile), 0)
         self.assertEqual(_plugins.profile_of("tpu", "TPU v9"), ("tpu-v5e", False))
 
+    def test_described_tpus(self):
+        for name, tpu in absent.TPUS.items():
+            self.assertIn("memory_bytes", json.loads(_module.profile_text(tpu.profile)), name)
+        self.assertEqual([tpu.accelerator_type(4) for tpu in absent.TPUS.values()],
+                         ["v5litepod-4", "v5p-8", "v6e-4", "tpu7x-8"])
+
     def test_described_gpus(self):
         """The GPUs that need not be there have the memory, and about the bandwidth, of their profiles."""
-        for name, gpu in gpus.GPUS.items():
+        for name, gpu in absent.GPUS.items():
             profile = json.loads(_module.profile_text(gpu.profile))
             self.assertEqual(gpu.memory_bytes, profile["memory_bytes"], name)
             self.assertAlmostEqual(gpu.bandwidth / profile["memory_bandwidth"], 1, delta=0.05, msg=name)

@@ -18,7 +18,7 @@ import jax
 from jax import monitoring
 
 from . import __version__, _before, _decide, _library as lib, _plugins, _proto, _text, _trials
-from ._decide import CHANGED, FAILED, REFUSED, SLOWER, LiveReport
+from ._decide import FAILED, REFUSED, SLOWER, LiveReport
 from ._module import patch_proto
 from ._options import Options
 from ._refusals import is_out_of_memory

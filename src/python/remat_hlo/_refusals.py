@@ -2,9 +2,10 @@
 
 import re
 
-# XLA:TPU's words for what such a program needs in all, arguments included: "… memory required for HLO temporaries (18.60G)
-# exceeds available HBM (15.75G)", or "Used 18.60G of 15.75G hbm".
-NEEDED = re.compile(r"memory required for HLO temporaries \(([0-9.]+)([KMGT])\)|Used ([0-9.]+)([KMGT]) of [0-9.]+[KMGT] hbm")
+# XLA:TPU's words for what such a program needs in all, arguments included: "… memory required for HLO temporaries
+# (18.60G) exceeds available HBM (15.75G)", or "Used 18.60G of 15.75G hbm".
+NEEDED = re.compile(r"memory required for HLO temporaries \(([0-9.]+)([KMGT])\)|"
+                    r"Used ([0-9.]+)([KMGT]) of [0-9.]+[KMGT] hbm")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 

@@ -4,17 +4,11 @@ import dataclasses
 import importlib.util
 import json
 import math
-import tempfile
 import typing
 
 from .._module import profile_text
 from .._plugins import share_for_programs
-from .gpus import GPUS, describe
-
-# Of each TPU: the words of the accelerator type, how many of its units a chip is, the topology that is taken if none is
-# named, the profile.
-TPUS = {"v5e": ("v5litepod", 1, "2x2", "tpu-v5e"), "v5p": ("v5p", 2, "2x2x1", "tpu-v5p"),
-        "v6e": ("v6e", 1, "2x2", "tpu-v6e"), "tpu7x": ("tpu7x", 2, "2x2x1", "tpu7x")}
+from .absent import GPUS, TPUS, describe_gpu, gpu_environment, tpu_environment
 
 
 class MissingPlugin(RuntimeError):
@@ -51,12 +45,8 @@ class Target:
                                 "pip install jax-cuda13-plugin jax-cuda13-pjrt")
 
     def environment(self):
-        """What the process has to be told before it loads a plugin. Nothing is timed where there is no device."""
-        if self.platform == "cuda":
-            return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_gpu_autotune_level=0"}
-        return {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost",
-                "TPU_ACCELERATOR_TYPE": self.accelerator_type, "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-                "TPU_LOG_DIR": tempfile.gettempdir() + "/tpu_logs"}
+        """What the process has to be told before it loads a plugin."""
+        return gpu_environment() if self.platform == "cuda" else tpu_environment(self.accelerator_type)
 
 
 def _has(module):
@@ -74,16 +64,15 @@ def find_target(device):
     if name == "cpu":
         return Target(str(device), "cpu", "cpu", num_devices=int(topology or 1))
     if name in TPUS:
-        words, units, usual, profile = TPUS[name]
-        topology = topology or usual
+        tpu, topology = TPUS[name], topology or TPUS[name].topology
         chips = _product_of(topology, device)
-        memory = json.loads(profile_text(profile))["memory_bytes"]
-        return Target(str(device), "tpu", profile, f"{name}:{topology}", chips * (units if name == "tpu7x" else 1),
-                      f"{words}-{chips * units}", memory_bytes=memory)
+        memory = json.loads(profile_text(tpu.profile))["memory_bytes"]
+        return Target(str(device), "tpu", tpu.profile, f"{name}:{topology}", chips * tpu.devices,
+                      tpu.accelerator_type(chips), memory_bytes=memory)
     if name in GPUS:
         count = _product_of(topology or "1", device)
         gpu = GPUS[name]
-        return Target(str(device), "cuda", gpu.profile, f"1x1x{count}", count, description=describe(gpu),
+        return Target(str(device), "cuda", gpu.profile, f"1x1x{count}", count, description=describe_gpu(gpu),
                       memory_bytes=int(gpu.memory_bytes * share_for_programs("cuda")))
     known = ", ".join(("cpu", *(f"{one}[:TOPOLOGY]" for one in TPUS), *(f"{one}[:COUNT]" for one in GPUS)))
     raise ValueError(f"there is no device '{device}' to compile for: {known}")

@@ -1,7 +1,39 @@
-"""GPUs that need not be there, as XLA asks for them: a GpuTargetConfigProto in text, from public data sheets and from
-CUDA's tables for the compute capability. What XLA does not need to compile, such as rates of the units, is left out."""
+"""Devices that need not be there, as JAX and XLA ask for them: a TPU by the environment and the name of a topology, a GPU
+by a GpuTargetConfigProto in text, from public data sheets and from CUDA's tables for the compute capability. What XLA
+does not need to compile, such as rates of the units, is left out. Nothing else of the package is needed here, so that a
+process that only compiles can read this file alone."""
 
+import tempfile
 import typing
+
+
+class Tpu(typing.NamedTuple):
+    """What differs between the TPUs."""
+    profile: str
+    word: str                # of the accelerator type
+    units: int               # that a chip counts as in the accelerator type
+    devices: int             # that a chip is for JAX
+    topology: str            # of chips, if none is named
+
+    def accelerator_type(self, num_chips):
+        """v5litepod-4, say."""
+        return f"{self.word}-{num_chips * self.units}"
+
+
+TPUS = {"v5e": Tpu("tpu-v5e", "v5litepod", 1, 1, "2x2"), "v5p": Tpu("tpu-v5p", "v5p", 2, 1, "2x2x1"),
+        "v6e": Tpu("tpu-v6e", "v6e", 1, 1, "2x2"), "tpu7x": Tpu("tpu7x", "tpu7x", 2, 2, "2x2x1")}
+
+
+def tpu_environment(accelerator_type):
+    """What a process has to be told before it loads libtpu, so that it looks for no TPU."""
+    return {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost",
+            "TPU_ACCELERATOR_TYPE": accelerator_type, "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+            "TPU_LOG_DIR": tempfile.gettempdir() + "/tpu_logs"}
+
+
+def gpu_environment():
+    """The same for the plugin for CUDA: nothing is timed where there is no device."""
+    return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_gpu_autotune_level=0"}
 
 
 class Gpu(typing.NamedTuple):
@@ -31,7 +63,7 @@ GPUS = {
 }
 
 
-def describe(gpu):
+def describe_gpu(gpu):
     """The text of the GpuTargetConfigProto."""
     major, minor = gpu.capability
     features = " feature_extension: ACCELERATED_FEATURES" if gpu.is_accelerated else ""
