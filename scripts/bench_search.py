@@ -36,6 +36,7 @@ import math
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -199,22 +200,30 @@ def is_scheduled(file):
         return any("is_scheduled=true" in line for line in lines if line.startswith("HloModule"))
 
 
+def run_tool(command, timeout, good_codes=(0,)):
+    """What a run of the tool writes, as `stdout`, or why it has failed, as `failure`."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return {"failure": f"over {timeout:g} s"}
+    if done.returncode not in good_codes:
+        errors = [line for line in done.stderr.splitlines() if "error: " in line]
+        print(f"{' '.join(command)}: exit code {done.returncode}: {' '.join(errors[:1])}", file=sys.stderr)
+        return {"failure": f"exit code {done.returncode}"}
+    return {"stdout": done.stdout}
+
+
 def compare(program, case, algorithm, options, limit, timeout):
     """One run, with the keys of `compare --json`, or only with `failure`."""
     command = [program, "compare", str(case.file), "--quiet", "--json=-", "--jobs=1",
                f"--schedulers={'input' if is_scheduled(case.file) else 'default'}",
                "--small-node-limit=0", *case.options, f"--algorithms={algorithm}", f"--budgets={limit}",
                *options]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return {"failure": f"over {timeout:g} s"}
-    lines = done.stdout.splitlines()
-    if done.returncode or len(lines) != 1:
-        errors = [line for line in done.stderr.splitlines() if "error: " in line]
-        print(f"{' '.join(command)}: exit code {done.returncode}: {' '.join(errors[:1])}", file=sys.stderr)
-        return {"failure": f"exit code {done.returncode}"}
-    return json.loads(lines[0])
+    done = run_tool(command, timeout)
+    if "failure" in done:
+        return done
+    lines = done["stdout"].splitlines()
+    return json.loads(lines[0]) if len(lines) == 1 else {"failure": f"{len(lines)} lines"}
 
 
 def run_xla(program, case, timeout):
@@ -254,13 +263,9 @@ def run_tpu(program, case, algorithm, options, timeout):
         command = [program, "remat", str(hidden), "--quiet", "--small-node-limit=0", *case.options,
                    f"--scheduler={'input' if is_scheduled(hidden) else 'default'}", f"--algorithm={algorithm}",
                    f"--mem-limit={case.limit}", *options, "-o", str(made)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            return {"failure": f"over {timeout:g} s"}
-        if not made.exists():
-            print(f"{' '.join(command)}: exit code {done.returncode}", file=sys.stderr)
-            return {"failure": f"exit code {done.returncode}"}
+        done = run_tool(command, timeout, good_codes=(0, 1))  # 1: the best that there is, and above the budget
+        if "failure" in done:
+            return done
         made.write_text(rename(made.read_text(encoding="utf-8"), "concealed", "estimated"), encoding="utf-8")
         before = seconds_by_estimates(program, case, case.file)
         run["estimated_overhead"] = seconds_by_estimates(program, case, made) / before - 1
@@ -360,10 +365,6 @@ def write_csv(file, results):
 
 # ---- the summary ----
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
-
-
 def at_least(added):
     return max(added, SMALLEST_PERCENT)
 
@@ -383,7 +384,7 @@ def ratio_to(cases, algorithm, other):
         figure = other(case, runs)
         if is_met(runs[algorithm]) and figure is not None:
             ratios.append(at_least(percent(runs[algorithm])) / at_least(figure))
-    return f"{geometric_mean(ratios):.2f} ({len(ratios)})" if ratios else "-"
+    return f"{statistics.geometric_mean(ratios):.2f} ({len(ratios)})" if ratios else "-"
 
 
 def print_means(group, results, algorithms):
@@ -394,7 +395,7 @@ def print_means(group, results, algorithms):
         cases = [(case, runs) for case, runs in results if case.label == label and is_possible(case, runs)]
         for algorithm in algorithms:
             met = [at_least(percent(runs[algorithm])) for _, runs in cases if is_met(runs[algorithm])]
-            mean = f"{geometric_mean(met):.2f} %" if met else "-"
+            mean = f"{statistics.geometric_mean(met):.2f} %" if met else "-"
             line = f"{label:8}{algorithm:20}{f'{len(met)}/{len(cases)}':>8}{mean:>12}"
             line += f"{ratio_to(cases, algorithm, lambda _, runs: best_older(runs)):>20}"
             if group == "scheduled":

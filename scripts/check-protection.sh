@@ -9,9 +9,5 @@
 # network, no venv module, no wheel for this machine's Python.
 set -eu
 . "$(dirname "$0")/common.sh"
-tool=${1:-$project/build/release/remat-hlo}
-venv=${2:-$project/build/venv-jax}
-
-need_tool "$tool"
-need_python "$venv" jax 'import jax'
+need_tool_and_jax "$@"
 JAX_PLATFORMS=cpu exec "$venv/bin/python" "$project/tests/corpus/check_protection.py" "$tool"

@@ -71,6 +71,14 @@ need_python() {
   exit 77
 }
 
+# need_tool_and_jax [TOOL] [VENV]: sets $tool (build/release/remat-hlo) and $venv (build/venv-jax), where the newest JAX is.
+need_tool_and_jax() {
+  tool=${1:-$project/build/release/remat-hlo}
+  venv=${2:-$project/build/venv-jax}
+  need_tool "$tool"
+  need_python "$venv" jax 'import jax'
+}
+
 # find_python [LEAST]: the newest that JAX's module transformations are made for, or one of at least that version. A shim
 # of pyenv's is there, and fails, when its version is not the chosen one.
 find_python() {

@@ -10,7 +10,6 @@ import json
 import os
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -88,24 +87,6 @@ def modelled(tool, device, text):
     return {row["name"]: row["seconds"] / row["runs"] for row in json.loads(made.stdout)["by_instruction"]}
 
 
-def ranks(values):
-    order = sorted(range(len(values)), key=values.__getitem__)
-    made = [0.0] * len(values)
-    begin = 0
-    while begin < len(order):
-        end = begin
-        while end < len(order) and values[order[end]] == values[order[begin]]:
-            end += 1
-        for place in order[begin:end]:
-            made[place] = (begin + 1 + end) / 2
-        begin = end
-    return made
-
-
-def rank_correlation(a, b):
-    return statistics.correlation(ranks(a), ranks(b)) if len(set(a)) > 1 and len(set(b)) > 1 else float("nan")
-
-
 def pairs_of(tool, device, text, clock):
     """Seconds of ours and of XLA's for each instruction with an estimate, in every computation, once. XLA:GPU has
     several models; which of them is asked is the tool's choice, so its times with and without estimates are compared."""
@@ -117,19 +98,16 @@ def pairs_of(tool, device, text, clock):
 
 
 def judge(tool, device, folder, clock):
-    """Prints a row for each text."""
-    rows = []
+    """Prints a row for each text. Errors are the library's, as `remat-hlo calibrate` says them."""
+    from remat_hlo._calibrate import compare_seconds
+    print(f"{'program':24} {'instructions':>12} {'rank correlation':>16} {'median error':>12} {'sum':>6}")
     for path in sorted(pathlib.Path(folder).glob("*.txt")):
         pairs = pairs_of(tool, device, path.read_text(), clock)
         if not pairs:
             continue
-        ours, theirs = zip(*pairs)
-        rows.append((path.stem, len(pairs), rank_correlation(ours, theirs),
-                     statistics.median(abs(a / b - 1) for a, b in pairs), sum(ours) / sum(theirs)))
-    print(f"{'program':24} {'instructions':>12} {'rank correlation':>16} {'median error':>12} {'sum':>6}")
-    for name, count, rank, error, ratio in rows:
-        print(f"{name:24} {count:12} {rank:16.3f} {error:12.1%} {ratio:6.3f}")
-    return rows
+        found = compare_seconds(*zip(*pairs))
+        rank = "none" if found.rank_correlation is None else f"{found.rank_correlation:.3f}"
+        print(f"{path.stem:24} {len(pairs):12} {rank:>16} {found.median:12.1%} {found.sum_ratio:6.3f}")
 
 
 # ---- the shipped profiles ----

@@ -16,15 +16,17 @@ from . import _module
 @dataclasses.dataclass(frozen=True)
 class ModelError:
     """How far modelled times are off: Spearman's rank correlation, None if one of the two does not vary, and
-    the median and the worst of |modelled / measured - 1|."""
+    the median and the worst of |modelled / measured - 1|; `sum_ratio` is that of all modelled to all measured times."""
     rank_correlation: float
     median: float
     worst: float
+    sum_ratio: float
 
     @classmethod
     def of_struct(cls, struct):
         correlation = struct.rank_correlation
-        return cls(None if math.isnan(correlation) else correlation, struct.median_error, struct.worst_error)
+        return cls(None if math.isnan(correlation) else correlation, struct.median_error, struct.worst_error,
+                   struct.sum_ratio)
 
     def __str__(self):
         correlation = "none" if self.rank_correlation is None else f"{self.rank_correlation:.3f}"
