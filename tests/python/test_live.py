@@ -206,6 +206,22 @@ class MaxSlowdown(LiveTest):
         self.assertEqual(self.warnings(), [])
         self.assertEqual(_hooks.state.trials.of, {})
 
+    def test_as_it_was_is_compiled_once(self):
+        """For the bytes that are compared and for the steps that are measured."""
+        from jax._src import compiler
+        inner = compiler.backend_compile_and_load
+        names = []
+
+        def count(backend, module, *arguments, **named):
+            names.append(module.operation.attributes["sym_name"].value)
+            return inner(backend, module, *arguments, **named)
+        with unittest.mock.patch.object(compiler, "backend_compile_and_load", count):
+            made = self.train("training_step", self.STEPS + 1, max_slowdown=1000, check="always", **QUIET)
+            live.uninstall()
+        self.assertEqual(made, self.train("training_step", self.STEPS + 1))
+        self.assertEqual(self.report().outcome, _decide.CHANGED)
+        self.assertEqual(names.count(self.report().name), 2)
+
     def test_a_compiled_program_changes_in_place(self):
         program, before, expected = reference("training_step")
         live.install("min", min_peak="64KiB", max_slowdown=0.01, **QUIET)
@@ -1055,6 +1071,15 @@ ENTRY %main {
             self.search(*[None] * 5, limit="40MiB")
         with self.assertRaisesRegex(RuntimeError, "RESOURCE_EXHAUSTED"):
             self.search(None, limit="70MiB")
+
+    def test_half_of_it_does_not_stay(self):
+        """What JAX lacks is found while it is installed."""
+        def fail():
+            raise ImportError("made for the test")
+        num_users = _hooks.state.num_users
+        with unittest.mock.patch.object(_hooks, "_guard_compilations", fail), self.assertRaises(ImportError):
+            live.install("r50%")
+        self.assertEqual((_hooks.state.num_users, _hooks.state.undo), (num_users, []))
 
     def test_missing_hooks(self):
         with unittest.mock.patch.object(_hooks, "has_hooks", lambda: False), \

@@ -154,6 +154,22 @@ class Rematerializing(PackageTest):
         self.assertEqual(_sizes.format_bytes(result.memory_after.peak_bytes), "71.49 MiB")
         self.assertAlmostEqual(result.added_time, 0.042, places=3)
 
+    def test_same_limit_as_tool(self):
+        """A part of what is reducible is a part of what the limit counts, constants beside the peak among it."""
+        module = remat_hlo.load(SAMPLES / "gpt_scan.after_optimizations.hlo")
+        memory = module.memory()
+        for counts in lib.COUNTS:
+            bound, counted = memory.bound_bytes(counts), memory.counted_bytes(counts)
+            result = module.remat("r80%", algorithm="none", limit_counts=counts)
+            self.assertEqual(result.limit_bytes, bound + (counted - bound) * 8 // 10, counts)
+
+    def test_measured_once(self):
+        module = remat_hlo.load(GPT)
+        self.assertIs(module.memory(), module.memory("heap"))
+        self.assertNotEqual(module.memory("liveness"), module.memory())
+        result = module.remat("60%", effort=0)
+        self.assertIs(result.memory_after, result.memory())
+
     def test_verified(self):
         module = remat_hlo.load(GPT)
         result = module.remat("50%", algorithm="search")
@@ -278,6 +294,31 @@ class Showing(PackageTest):
         with self.assertRaises(OSError):
             result.save(self.dir / "nowhere" / "out.hlo")
         self.assertEqual(len(list(self.dir.iterdir())), 3)
+
+    def test_what_is_written_to(self):
+        """Links are followed, modes are kept, and what is no file is written to."""
+        path = self.write("own", "before")
+        path.chmod(0o640)
+        link, pipe = self.dir / "link", self.dir / "pipe"
+        link.symlink_to(path)
+        _module.write_file(link, "after")
+        self.assertTrue(link.is_symlink())
+        self.assertEqual((path.read_text(), path.stat().st_mode & 0o777), ("after", 0o640))
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        _module.write_file(pipe, "text")
+        self.assertEqual(os.read(reader, 100), b"text")
+        self.assertTrue(pipe.is_fifo())
+
+    def test_a_profile_that_changes(self):
+        """Its text is what counts, not its path."""
+        path = self.write("own.json", _module.profile_text("cpu").decode())
+        before = remat_hlo.load(GPT, device=str(path)).cost().seconds
+        profile = json.loads(path.read_text())
+        profile["memory_bandwidth"] *= 0.1
+        path.write_text(json.dumps(profile))
+        self.assertGreater(remat_hlo.load(GPT, device=str(path)).cost().seconds, before)
 
 
 class Sizes(PackageTest):
@@ -475,10 +516,12 @@ class Deciding(PackageTest):
         """A plan that somebody put into the folder goes before a search, if it fits."""
         module = remat_hlo.load(GPT, copies="inserted", device="cpu")
         module.remat("30%", algorithm="search").save_plan(self.dir / "mine.json")
-        self.write("broken.json", '{"module": "jit_gpt_unrolled", "version": 99}')
+        broken = [self.write("broken.json", '{"module": "jit_gpt_unrolled", "version": 99}'),
+                  self.write("cut.json", '{"module": "jit_gpt_unr')]
+        self.write("list.json", "[]")  # which is something else
         decision = self.decide(plan_dir=self.dir)
         self.assertEqual(decision.report.from_plan, str(self.dir / "mine.json"))
-        self.assertEqual([cause for cause, _ in decision.warnings], ["plan"])
+        self.assertEqual([cause for cause, _ in decision.warnings], [("plan", str(path)) for path in broken])
         other = self.decide((SAMPLES / "vgg.after_optimizations.hlo").read_text(),
                             plan_dir=self.dir)
         self.assertIsNone(other.report.from_plan)
@@ -853,6 +896,9 @@ class Faults(PackageTest):
         with mock.patch.object(_module, "Change", side_effect=ValueError("made for the test")):
             with self.assertRaisesRegex(ValueError, "made for the test"):
                 module.difference(after)
+        with mock.patch.object(_module, "Way", side_effect=ValueError("made for the test")):
+            with self.assertRaisesRegex(ValueError, "made for the test"):
+                print(module.remat("25MiB", effort=0).may_help)
 
     def test_ctrl_c(self):
         """It ends a search that would take minutes, in whichever function of the library that is."""

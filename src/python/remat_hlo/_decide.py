@@ -72,7 +72,7 @@ class LiveReport:
         not met by such a module, which is said. The bounds are those of recomputation."""
         budget, counts = parse_budget(limit), self.limit_counts
         counted = self.before.counted_bytes(counts)
-        self.limit_bytes = budget.bytes(counted, self.before.lower_bound_bytes)
+        self.limit_bytes = budget.bytes(counted, self.before.bound_bytes(counts))
         least = parse_part(options.min_reducible, counted) if budget.is_relative else 0
         prospect = self.before.weigh(counts, self.limit_bytes, least)
         if prospect == "within":
@@ -285,13 +285,15 @@ def _hand_made(folder):
 
 
 def _hand_made_for(folder, module):
-    """Those of them that are plans for modules of this name."""
+    """Those of them that are plans for modules of this name, and what cannot be read, which is said when it is applied."""
     for path in _hand_made(folder):
         try:
-            if json.loads(path.read_text(encoding="utf-8")).get("module") == module.name:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            yield path
+        else:
+            if isinstance(found, dict) and found.get("module") == module.name:
                 yield path
-        except (OSError, ValueError, AttributeError):
-            continue
 
 
 def plan_key(options):
@@ -336,7 +338,7 @@ def _rematerialize(module, base, options, budget, report, phases):
             try:
                 result = _apply(module, path, options, budget)
             except (lib.Error, OSError, ValueError) as error:
-                warnings.append(("plan", f"the plan {path} cannot be applied: {error}"))
+                warnings.append((("plan", str(path)), f"the plan {path} cannot be applied: {error}"))
                 continue
             report.from_plan = str(path)
             report.algorithm = result.algorithm

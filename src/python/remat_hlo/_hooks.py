@@ -531,38 +531,43 @@ def _after_failure(compilation, compile_again, error):
     return plain
 
 
-def _better(compilation, compile_again, made):
-    """The smaller one of what was made and the program as it was, which may not fit at all."""
-    compilation.options = None  # what follows is compiled as it is
-    try:
-        plain = compile_again()
-    except Exception as error:
-        LOGGER.debug("remat_hlo: %s as it was does not compile: %s", compilation.name, _first_line(error))
-        return made
-    if _temp_bytes(made) <= _temp_bytes(plain):
-        return made
-    _refuse(compilation, f"XLA assigns more temporaries to {_changed_name(compilation)} as it was rewritten "
-            "than without that")
-    return plain
-
-
-def _begin_trial(options, compilation, compile_again, made):
-    """The first steps of what was made are measured beside those of the program as it was, if that compiles."""
+def _is_to_be_timed(options, compilation):
+    """Whether the first steps of what was made are to be measured beside those of the program as it was."""
     if not compilation.changed or options.max_slowdown is None or compilation.is_for_absent:
-        return
+        return False
     if jax.process_count() > 1:
         _warn_once("processes", "max_slowdown does nothing in a job of several processes, which have to run the same "
                    "program")
-        return
-    if not state.has_trials:
+    elif not state.has_trials:
         _warn_once("trials", "max_slowdown does nothing: this version of JAX does not let steps be measured")
-        return
+    else:
+        return True
+    return False
+
+
+def _beside_as_it_was(options, platform, compilation, compile_again, made):
+    """What goes on: what was made, or the program as it was where that takes less. Both are compiled only where
+    there is something to compare; the program as it was may not compile, for want of memory say."""
+    is_sized = _may_be_worse(options, platform, compilation, made)
+    is_timed = _is_to_be_timed(options, compilation)
+    if not is_sized and not is_timed:
+        return made
     compilation.options = None  # what follows is compiled as it is
     try:
         plain = compile_again()
     except Exception as error:
         LOGGER.debug("remat_hlo: %s as it was does not compile: %s", compilation.name, _first_line(error))
-        return
+        return made
+    if is_sized and _temp_bytes(made) > _temp_bytes(plain):
+        _refuse(compilation, f"XLA assigns more temporaries to {_changed_name(compilation)} as it was rewritten "
+                "than without that")
+        return plain
+    if is_timed:
+        _begin_trial(options, compilation, plain, made)
+    return made
+
+
+def _begin_trial(options, compilation, plain, made):
     changed = list(compilation.changed)
     state.trials.begin(made, plain, options.max_slowdown,
                        lambda slowdown, is_taken_back: _end_trial(options, changed, slowdown, is_taken_back))
@@ -631,10 +636,7 @@ def _guard_compilations():
                 if not compilation.changed:
                     raise
                 return _after_failure(compilation, compile_it, error)
-            if _may_be_worse(options, backend.platform, compilation, made):
-                made = _better(compilation, compile_it, made)
-            _begin_trial(options, compilation, compile_it, made)
-            return made
+            return _beside_as_it_was(options, backend.platform, compilation, compile_it, made)
 
     _replace(compiler, "backend_compile_and_load", inner, backend_compile_and_load)
 
@@ -698,13 +700,17 @@ def begin(options):
                            f"stage='{_before.STAGE}' does without")
     with state.lock:
         state.num_users += 1
-        if not state.undo:
-            _guard_persistent_cache()
-            _guard_compilations()
-        if options.max_slowdown is not None and not state.has_trials:
-            state.has_trials = state.trials.replace(_replace)
-        if not state.is_listening:
-            _listen()
+        try:
+            if not state.undo:
+                _guard_persistent_cache()
+                _guard_compilations()
+            if options.max_slowdown is not None and not state.has_trials:
+                state.has_trials = state.trials.replace(_replace)
+            if not state.is_listening:
+                _listen()
+        except BaseException:  # a JAX that lacks something, or Ctrl-C: half of it must not stay
+            end()
+            raise
 
 
 def end():

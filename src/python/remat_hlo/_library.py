@@ -465,46 +465,41 @@ def interrupts_noted():
                 old(*noted.arguments)
 
 
-class Caught:
-    """What is raised within functions that the library calls. It cannot pass through the library: ctypes
-    prints it, and the library gets an undefined number."""
+@contextlib.contextmanager
+def called_back(kind, function, on_failure=None):
+    """The function as a callback of the library, which is given `on_failure` if it raises. What it raises cannot pass
+    through the library, for ctypes prints it and the library gets an undefined number: it is raised at the end of the
+    block, instead of what the library made of it. Ctrl-C is handled there, too."""
+    caught = []
 
-    def __init__(self):
-        self.error = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if error is not None and self.error is None:
-            self.error = error
-        return True
-
-    @contextlib.contextmanager
-    def raised_after(self):
-        """Raises it at the end of the block, instead of what the library made of it."""
+    def guarded(*arguments):
         try:
-            yield
+            return function(*arguments)
+        except BaseException as error:
+            caught.append(error)
+            return on_failure
+
+    with interrupts_noted():
+        try:
+            yield kind(guarded)
         except Error:
-            if self.error is None:
+            if not caught:
                 raise
-        if self.error is not None:
-            raise self.error
+        if caught:
+            raise caught[0]
 
 
 def collect(name, *arguments):
     """Calls a function whose last arguments are a write function, its context and an rh_diags.
     Returns the bytes that it wrote."""
-    parts, caught = [], Caught()
+    parts = []
 
     def write(_, data, length):
-        with caught:
-            parts.append(ctypes.string_at(data, length))
-            return 0
-        return 1
+        parts.append(ctypes.string_at(data, length))
+        return 0
 
-    with interrupts_noted(), caught.raised_after():
-        call(name, *arguments, WRITE_FN(write), None)
+    with called_back(WRITE_FN, write, on_failure=1) as callback:
+        call(name, *arguments, callback, None)
     return b"".join(parts)
 
 

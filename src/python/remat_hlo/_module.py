@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import typing
 import uuid
 import warnings
@@ -42,6 +43,7 @@ class Memory:
     peak_instruction: str
     temp_more_bytes: int = 0
     temp_less_bytes: int = 0
+    lower_bound_kind: str = ""
 
     @property
     def least_temp_bytes(self) -> int:
@@ -75,7 +77,7 @@ class Memory:
     @functools.cached_property
     def _struct(self):
         return lib.Memory(**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)
-                             if f.type in (int, "int")})
+                             if f.type in (int, "int")}, lower_bound_kind=lib.encode(self.lower_bound_kind))
 
     @functools.cached_property
     def _counted(self):
@@ -125,12 +127,12 @@ def profile_text(name: str) -> bytes:
         raise ValueError(f"there is no device '{name}': {known}, or the path of a profile") from None
 
 
-@functools.lru_cache(maxsize=None)
 def load_device(name):
-    """The handle of a device profile, by what names it."""
+    """The handle of a device profile, by what names it. A file may have changed since it was read."""
     return parse_profile(profile_text(name))
 
 
+@functools.lru_cache(maxsize=32)
 def parse_profile(text):
     """The handle of a device profile, given as JSON."""
     out = ctypes.c_void_p()
@@ -287,6 +289,7 @@ class Module:
         self._handle, self._settings, self._text = handle, settings, text
         self.device, self.scheduler, self.path = device, scheduler, path
         self.diagnostics = list(diagnostics)
+        self._memories = {}  # by memory model: a module does not change
         info = lib.load().rh_get_info(handle.pointer).contents
         self.name = str(info.name)
         self.is_scheduled = info.is_scheduled
@@ -340,10 +343,12 @@ class Module:
 
     def memory(self, memory_model: str = "heap") -> Memory:
         """The bytes that the module takes, in its order."""
-        struct = lib.Memory()
-        lib.call("rh_measure_memory", self._scheduled.pointer, ctypes.byref(self._settings),
-                 lib.encode(memory_model), ctypes.byref(struct), text=self._text)
-        return read_memory(struct)
+        if memory_model not in self._memories:
+            struct = lib.Memory()
+            lib.call("rh_measure_memory", self._scheduled.pointer, ctypes.byref(self._settings),
+                     lib.encode(memory_model), ctypes.byref(struct), text=self._text)
+            self._memories[memory_model] = read_memory(struct)
+        return self._memories[memory_model]
 
     def cost(self, trip_count: int = 1, profile: lib.Handle | None = None) -> Cost:
         """The modelled work on the device, or of the handle of another profile. Loops whose trip count
@@ -484,8 +489,8 @@ class Module:
             base = self._schedule(preparation, "auto")
         model = options.memory_model.decode()
         before = base.memory(model)
-        counted = before.counted_bytes(lib.name_of(options.limit_counts, lib.COUNTS))
-        limit = lib.NO_LIMIT if budget is None else budget.bytes(counted, before.lower_bound_bytes)
+        counts = lib.name_of(options.limit_counts, lib.COUNTS)
+        limit = lib.NO_LIMIT if budget is None else budget.bytes(before.counted_bytes(counts), before.bound_bytes(counts))
         options.limit_bytes, options.keep_plan = limit, True
         profile = base._profile(trip_count)
         options.profile, options.profile_handle = profile.pointer, profile
@@ -541,17 +546,13 @@ class Module:
         opcode, source, op_name or computation."""
         number, changes = lib.choice("by", by, lib.SUMS), []
 
-        caught = lib.Caught()
-
         def visit(_, change):
-            with caught:
-                change = change.contents
-                changes.append(Change(_place(change), change.before_bytes, change.after_bytes))
+            change = change.contents
+            changes.append(Change(_place(change), change.before_bytes, change.after_bytes))
 
         with self._report(memory_model) as old, after._report(memory_model) as new, \
-                lib.interrupts_noted(), caught.raised_after():
-            lib.call("rh_compare_sums", old.sums[number], new.sums[number], lib.CHANGE_FN(visit),
-                     None)
+                lib.called_back(lib.CHANGE_FN, visit) as callback:
+            lib.call("rh_compare_sums", old.sums[number], new.sums[number], callback, None)
         return changes
 
     def verify(self, after: Module, *, ignore_schedule: bool = False,
@@ -595,20 +596,35 @@ def _place(struct):
 
 def read_memory(struct):
     return Memory(**{field.name: getattr(struct, field.name) for field in
-                     dataclasses.fields(Memory) if field.name != "peak_instruction"},
-                  peak_instruction=str(struct.peak_instruction))
+                     dataclasses.fields(Memory) if field.type in (int, "int")},
+                  peak_instruction=str(struct.peak_instruction),
+                  lower_bound_kind=(struct.lower_bound_kind or b"").decode())
+
+
+@contextlib.contextmanager
+def written_as_a_whole(path):
+    """The path to write to instead: what is written takes the place of the file at the end of the block, or none of it
+    does. As with the tool, links are followed, modes are kept, and what is no file, such as /dev/stdout, is written to."""
+    path = pathlib.Path(os.path.realpath(path))
+    is_there = path.exists()
+    if is_there and not path.is_file():
+        yield path
+        return
+    part = path.with_name(f".{uuid.uuid4().hex}")  # others may write the same file at this time
+    try:
+        yield part
+        if is_there:
+            shutil.copymode(path, part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def write_file(path, text):
-    """Writes a file as a whole or not at all. Returns the text."""
+    """Writes a file, if there is a path. Returns the text."""
     if path is not None:
-        path = pathlib.Path(path)
-        part = path.with_name(f".{uuid.uuid4().hex}")  # others may write the same file at this time
-        try:
+        with written_as_a_whole(path) as part:
             part.write_text(text, encoding="utf-8")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
     return text
 
 
@@ -697,7 +713,7 @@ class Rematerialized(Module):
         self.protect = lib.name_of(result.protect, lib.PROTECTS)
         self._model, self._trip_count = options.memory_model.decode(), trip_count
 
-    @functools.cached_property
+    @property
     def memory_after(self) -> Memory:
         return self.memory(self._model)
 
@@ -726,9 +742,10 @@ class Rematerialized(Module):
                             way.explanation.decode()))
 
         options, _ = self._asked
-        lib.call("rh_visit_ways", self.before._scheduled.pointer, self._handle.pointer,
-                 ctypes.byref(self._settings), ctypes.byref(options), ctypes.byref(self._result),
-                 lib.WAY_FN(visit), None)
+        with lib.called_back(lib.WAY_FN, visit) as callback:
+            lib.call("rh_visit_ways", self.before._scheduled.pointer, self._handle.pointer,
+                     ctypes.byref(self._settings), ctypes.byref(options), ctypes.byref(self._result),
+                     callback, None)
         return ways
 
     @functools.cached_property

@@ -28,6 +28,7 @@ from ._checkpoints.mark import checkpoint
 from ._checkpoints.targets import MissingPlugin
 from ._decide import CHANGED, LiveReport
 from ._hooks import NAME
+from ._module import written_as_a_whole
 from ._options import Options
 from ._sizes import format_bytes, format_percent
 
@@ -128,9 +129,8 @@ def calibrate(run: typing.Callable[[], typing.Any], path: str | os.PathLike[str]
         found = sorted(pathlib.Path(folder).rglob("*.xplane.pb"), key=lambda made: made.stat().st_size)
         if not found:
             raise RuntimeError("jax.profiler has written no profile")
-        made = f"{os.fspath(path)}.{os.getpid()}.new"
-        shutil.copyfile(found[-1], made)
-        os.replace(made, path)
+        with written_as_a_whole(path) as made:
+            shutil.copyfile(found[-1], made)
     return path
 
 

@@ -82,7 +82,7 @@ def _in_process_of_its_own(step, arguments, named, target, is_whole):
         order = _export(step, arguments, named, target, folder)
         order.update(folder=str(folder), platform=target.platform, topology=target.topology,
                      description=target.description)
-        (folder / "order.json").write_text(json.dumps(order))
+        (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
         (folder / "dump").mkdir()
         said = _run(folder, target, is_whole)
         return _read(folder, target, said)
@@ -158,7 +158,7 @@ def _read(folder, target, said):
     """The Measured of what a worker has left behind."""
     outcome = folder / "outcome.json"
     if outcome.exists():
-        found = json.loads(outcome.read_text())
+        found = json.loads(outcome.read_text(encoding="utf-8"))
         error = found.pop("error", "")
     elif target.platform == "tpu" and _assigned(folder) is not None:
         found, error = {}, ""
@@ -167,10 +167,10 @@ def _read(folder, target, said):
     if error and not is_out_of_memory(error):
         raise RuntimeError(f"XLA does not compile the program for {target.name}: {error[:2000]}")
     if "temp_bytes" not in found and (dumped := _newest(folder, "*-buffer-assignment.txt")):
-        found.update(measured.of_assignment(dumped.read_text()))
+        found.update(measured.of_assignment(dumped.read_text(encoding="utf-8")))
     module = folder / "module.txt"
     module = module if module.exists() else _assigned(folder) or _newest(folder, "*after_optimizations.txt")
-    text = module.read_text() if module else ""
+    text = module.read_text(encoding="utf-8") if module else ""
     return Measured(**found, seconds=modelled_seconds(text, target) if text else None,
                     cycles=measured.cycles_of(text), error=error, text=text, hook_text=_hook_text(folder, text))
 
@@ -178,7 +178,7 @@ def _read(folder, target, said):
 def _hook_text(folder, text):
     """XLA:TPU asks its hook before values are put into VMEM."""
     before = _newest(folder, "*.after_optimizations_before_buffer_assignment.txt")
-    return before.read_text() if before else text
+    return before.read_text(encoding="utf-8") if before else text
 
 
 def _newest(folder, pattern):

@@ -11,6 +11,8 @@ import json
 import os
 import sys
 
+from .._module import write_file
+
 
 def main(words):
     parser = argparse.ArgumentParser(prog="python -m remat_hlo fit", allow_abbrev=False,
@@ -78,9 +80,6 @@ def _write(options, answer):
         print(json.dumps(answer.to_dict(), indent=1))
     else:
         print(answer)
-        if options.json:
-            with open(options.json, "w", encoding="utf-8") as file:
-                file.write(json.dumps(answer.to_dict(), indent=1) + "\n")
+        write_file(options.json, json.dumps(answer.to_dict(), indent=1) + "\n")
     if options.html:
-        with open(options.html, "w", encoding="utf-8") as file:
-            file.write(answer._repr_html_())
+        write_file(options.html, answer._repr_html_())

@@ -40,7 +40,7 @@ def _lower(order, program):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    order = json.loads((folder / "order.json").read_text())
+    order = json.loads((folder / "order.json").read_text(encoding="utf-8"))
     # This file's folder is no place for modules to be found in: it has names of its own.
     sys.path[:] = [path for path in sys.path if pathlib.Path(path).resolve() != pathlib.Path(__file__).resolve().parent]
     if order["platform"] == "cuda":
@@ -55,11 +55,11 @@ def main():
         sizes = compiled.memory_analysis()
         outcome = {"argument_bytes": sizes.argument_size_in_bytes, "output_bytes": sizes.output_size_in_bytes,
                    "alias_bytes": sizes.alias_size_in_bytes, "temp_bytes": sizes.temp_size_in_bytes}
-        (folder / "module.txt").write_text(compiled.as_text())
+        (folder / "module.txt").write_text(compiled.as_text(), encoding="utf-8")
     except Exception as error:  # its text is the outcome
         outcome = {"error": f"{type(error).__name__}: {error}"[:3000]}
     made = folder / "outcome.json.new"
-    made.write_text(json.dumps(outcome))
+    made.write_text(json.dumps(outcome), encoding="utf-8")
     os.replace(made, folder / "outcome.json")
 
 
