@@ -19,7 +19,7 @@ static rh_status measure_memory(CostJob *job) {
 
 static rh_status explain(CostJob *job) {
   const Options *options = job->options;
-  rh_status status = load_to_measure(options->files[0], options, &job->loaded);
+  rh_status status = times_file_load(options->files[0], options, &job->loaded);
   if (status != RH_OK) return status;
   status = device_load_for(options, &job->loaded.input, job->loaded.settings.target, &job->profile,
                            &job->is_device_assumed);

@@ -175,13 +175,13 @@ static rh_status take_module_of_profile(Input *input) {
   return RH_OK;
 }
 
-static bool is_called_profile(const Input *input) {
-  return strstr(input->path, ".xplane.pb") != NULL;
+bool input_is_profile(const char *path) {
+  return strstr(path, ".xplane.pb") != NULL;
 }
 
 rh_status input_read(const char *path, MessageForm form, Input *input) {
   rh_status status = input_read_beginning(path, form, SIZE_MAX, input);
-  if (status == RH_OK && is_called_profile(input)) status = take_module_of_profile(input);
+  if (status == RH_OK && input_is_profile(path)) status = take_module_of_profile(input);
   return status == RH_OK && input_is_proto(input) ? print_proto(input) : status;
 }
 

@@ -31,6 +31,10 @@ rh_status input_read(const char *path, MessageForm form, Input *input);
 rh_status input_read_beginning(const char *path, MessageForm form, size_t most_bytes, Input *input);
 void input_free(Input *input);
 
+/* Whether a file is called like a profile of jax.profiler, NAME.xplane.pb, of which input_read()
+ * gives the largest module. */
+bool input_is_profile(const char *path);
+
 /* Whether what was read is a module as a protocol buffer, of which input_read() gives the text. */
 bool input_is_proto(const Input *input);
 

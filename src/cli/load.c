@@ -9,7 +9,6 @@
 #include "memory.h"
 #include "messages.h"
 #include "path.h"
-#include "times_file.h"
 
 rh_status load_text(const char *path, const Options *options, Loaded *loaded) {
   *loaded = (Loaded){.diags = memory_need(rh_diags_new()), .settings = RH_SETTINGS_INIT};
@@ -78,7 +77,6 @@ rh_status load_to_measure(const char *path, const Options *options, Loaded *load
   status = cost_of_read(options, &loaded->costs);
   settings->costs = loaded->costs.list;
   settings->num_costs = loaded->costs.len;
-  if (status == RH_OK) status = times_file_read(options, loaded);
   if (status == RH_OK) status = rh_check_settings(settings, loaded->diags);
   return load_report(loaded, status);
 }

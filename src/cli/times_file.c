@@ -29,25 +29,34 @@ static bool has_module(const rh_times *times, rh_text name) {
   return false;
 }
 
-rh_status times_file_read(const Options *options, Loaded *loaded) {
-  if (!options->times) return RH_OK;
+static rh_status read_times(const char *path, const Options *options, Loaded *loaded) {
   Input input;
   rh_diags *diags = rh_diags_new();
   rh_status status =
-      input_read_beginning(options->times, (MessageForm)options->diagnostics, SIZE_MAX, &input);
+      input_read_beginning(path, (MessageForm)options->diagnostics, SIZE_MAX, &input);
   if (status == RH_OK) status = rh_times_parse(input.text, input.length, &loaded->times, diags);
   messages_print(&input, diags);
   rh_diags_free(diags);
   input_free(&input);
-  loaded->settings.times = loaded->times;
-  if (status != RH_OK || has_module(loaded->times, rh_get_info(loaded->module)->name))
-    return status;
-  return fail_module(loaded, options->times);
+  return status;
+}
+
+/* A profile may have modules that did not run while it was made. */
+rh_status times_file_load(const char *path, const Options *options, Loaded *loaded) {
+  rh_status status = load_to_measure(path, options, loaded);
+  const char *from = options->times ? options->times : input_is_profile(path) ? path : NULL;
+  if (status != RH_OK || !from) return status;
+  status = read_times(from, options, loaded);
+  if (status != RH_OK) return status;
+  bool is_timed = has_module(loaded->times, rh_get_info(loaded->module)->name);
+  if (!is_timed && options->times) return fail_module(loaded, options->times);
+  if (is_timed) loaded->settings.times = loaded->times;
+  return RH_OK;
 }
 
 rh_status times_file_scale(const Options *options, const Loaded *loaded, const rh_profile *profile,
                            rh_profile **own) {
-  if (!options->times) return RH_OK;
+  if (!loaded->settings.times) return RH_OK;
   rh_profile *scaled = NULL;
   rh_status status = rh_profile_scaled(profile, loaded->module, &loaded->settings,
                                        options->trip_count, &scaled, loaded->diags);

@@ -68,7 +68,7 @@ static void print_step(const CostJob *job, FILE *out) {
     fprintf(out, "  %s busy", text);
     text_of_seconds(timed->step_seconds - timed->busy_seconds, text);
     fprintf(out, ", %s idle", text);
-    text_of_seconds(timed->overlap_seconds, text);
+    text_of_seconds(timed->overlap_seconds > 0 ? timed->overlap_seconds : 0, text); /* rounding */
     fprintf(out, ", %s beside other instructions\n", text);
   }
 }

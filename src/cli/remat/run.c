@@ -43,13 +43,13 @@ static rh_status judge(const RematRun *job) {
 
 rh_status job_read(RematRun *job, const char *path) {
   double start = seconds_now();
-  rh_status status = load_to_measure(path, job->options, &job->loaded);
+  rh_status status = times_file_load(path, job->options, &job->loaded);
   if (status == RH_OK && !job->profile) {
     status = device_load_for(job->options, &job->loaded.input, job->loaded.settings.target,
                              &job->own_profile, &job->is_device_assumed);
     job->profile = job->own_profile;
   }
-  if (status == RH_OK && job->options->times) {
+  if (status == RH_OK && job->loaded.settings.times) {
     status = times_file_scale(job->options, &job->loaded, job->profile, &job->own_profile);
     if (status == RH_OK) job->profile = job->own_profile;
   }
