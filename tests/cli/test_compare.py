@@ -20,8 +20,8 @@ PAIRS = "--schedulers=input,default", "--algorithms=standard,path"
 KEYS = """input input_hash module version memory_model limit_counts target profile settings budget
     scheduler algorithm limit_bytes peak_before_bytes peak_scheduled_bytes lower_bound_bytes
     lower_bound_instruction
-    instructions_before flops_weighted_before bytes_accessed_weighted_before seconds_before
-    peak_after_bytes met removed seconds_after added_seconds overhead flops_weighted_after
+    instructions_before flops_weighted_before bytes_accessed_weighted_before times
+    estimated_seconds_before seconds_before peak_after_bytes met removed estimated_seconds_after seconds_after added_seconds overhead flops_weighted_after
     bytes_accessed_weighted_after instructions_after rematerialized moved cpu_seconds""".split()
 
 

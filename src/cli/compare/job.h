@@ -62,7 +62,8 @@ struct CompareFile {
   RematRun *jobs;   /* one for each scheduler, in its order; `scheduled` is NULL if it is skipped */
   Options *options; /* options of the jobs, one for each scheduler */
   char hash[INPUT_HASH_CHARS];
-  char *module;  /* the name of the module */
+  char *module;                     /* the name of the module */
+  char times[RH_TIME_SOURCE_CHARS]; /* whose seconds there are before the runs */
   char **bounds; /* by scheduler: the instruction that sets the lower bound, empty if none alone */
   char *written; /* the path that --best has written */
   bool is_small; /* left out because of --min-peak */

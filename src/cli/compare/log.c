@@ -38,6 +38,7 @@ static bool is_equal(const CompareRow *row, const CompareColumn *column, const c
   }
   char digits[32];
   compare_digits(row, column, digits);
+  if (!*digits) return cJSON_IsNull(value);
   return cJSON_IsNumber(value) && value->valuedouble == strtod(digits, NULL);
 }
 

@@ -69,6 +69,11 @@ static rh_status load_scheduled(const Comparison *comparison, CompareFile *file,
   return file->bounds[index] ? RH_OK : input_out_of_memory(&file->base.loaded.input);
 }
 
+/* What XLA estimates of the seconds of a cost; not known where it estimates none of them. */
+static double estimated_seconds(const rh_cost *cost) {
+  return cost->estimated_seconds > 0 ? cost->estimated_seconds : (double)NAN;
+}
+
 static void fill_before(const Comparison *comparison, CompareRun *run) {
   const CompareGrid *grid = &comparison->grid;
   const CompareFile *file = run->file;
@@ -98,6 +103,8 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
       .instructions_before = (int64_t)job->before.info.num_instructions,
       .flops_weighted_before = job->before.cost.flops_weighted,
       .bytes_accessed_weighted_before = job->before.cost.bytes_accessed_weighted,
+      .times = file->times,
+      .estimated_seconds_before = estimated_seconds(&job->before.cost),
       .seconds_before = job->before.cost.seconds,
   };
 }
@@ -142,6 +149,7 @@ rh_status compare_load(const Comparison *comparison, CompareFile *file) {
   rh_text name = file->base.before.info.name;
   file->module = strndup(name.data, name.length);
   if (!file->module) return input_out_of_memory(&(Input){.path = file->listed->path});
+  rh_time_source(&file->base.before.cost, file->base.profile, file->times);
   for (size_t i = 0; i < comparison->runs_per_file; i++) {
     CompareRun *run = &file->runs[i];
     if (!file->jobs[run->scheduler].scheduled || !is_worthwhile(comparison, run)) continue;
@@ -157,6 +165,7 @@ void compare_unload(const Comparison *comparison, CompareFile *file) {
   free(file->jobs);
   free(file->options);
   rh_module_free(file->base.scheduled);
+  rh_profile_free(file->base.own_profile);
   spaces_free(&file->base.spaces_before);
   load_free(&file->base.loaded);
   file->jobs = NULL;
@@ -201,6 +210,7 @@ static void fill_after(const RematRun *job, CompareRow *row) {
   row->peak_after_bytes = after->counted_bytes;
   row->met = job->is_met;
   row->removed = reducible > 0 ? (double)removed / (double)reducible : NAN;
+  row->estimated_seconds_after = estimated_seconds(&after->cost);
   row->seconds_after = after->cost.seconds;
   row->added_seconds = added_seconds(row->seconds_before, after->cost.seconds);
   row->overhead = row->seconds_before > 0 ? row->added_seconds / row->seconds_before : 0;

@@ -56,7 +56,9 @@ static void print_head(const CompareRow *row, const Terminal *terminal) {
   snprintf(text, sizeof text, "%s, memory model %s (%s), device %s", row->module, row->memory_model,
            row->limit_counts, row->profile);
   print_fitting(terminal, 2, text);
-  snprintf(text, sizeof text, "peak %s, modelled time %s", peak, seconds);
+  snprintf(text, sizeof text, "modelled time %s (%s)", seconds, row->times);
+  print_fitting(terminal, 2, text);
+  snprintf(text, sizeof text, "peak %s", peak);
   print_fitting(terminal, 2, text);
   snprintf(text, sizeof text, "lower bound %s, by %s", bound, bound_cause(row));
   print_fitting(terminal, 2, text);
