@@ -1,30 +1,9 @@
 #include "analysis/memory/buffer_assignment.h"
 
 #include "analysis/flow/placed.h"
+#include "analysis/memory/reusable.h"
 #include "analysis/pack/start.h"
 #include "ir/sort.h"
-
-/* What a buffer needs of an allocation. */
-typedef struct Wish {
-  PackSpan longest; /* the longest of its live ranges */
-  uint64_t colors;  /* the bit of its color */
-} Wish;
-
-/* What the allocations below a node of the tree have. */
-typedef struct Offer {
-  FreeTime free_time; /* when one of them is free */
-  uint64_t colors;    /* the bits of their colors */
-} Offer;
-
-/* The allocations that a buffer may be put into, oldest first, as the leaves of a tree. Node n is
- * above nodes 2n and 2n + 1. Memory that is taken stays taken, so a node that is out of date only
- * offers too much, and it is brought up to date when a search below it has failed. */
-typedef struct Reusable {
-  uint32_t *list;
-  Offer *offers;  /* by node; a leaf without an allocation offers nothing */
-  bool *is_stale; /* by node above the leaves: something below has changed */
-  uint32_t len, num_leaves;
-} Reusable;
 
 typedef struct Assigner {
   const Module *module;
@@ -36,6 +15,7 @@ typedef struct Assigner {
   Allocations allocations;
   Reusable reusable;
   bool *is_donated; /* by ValueId: it belongs to a parameter that may be overwritten */
+  bool *is_state;   /* by BufferId: mark_states() */
   bool *is_delayed; /* by BufferId: is placed later, in a heap */
   Arena *out;
   Arena *scratch;
@@ -53,52 +33,36 @@ static int64_t alignment_in(const Assigner *assigner, int64_t color) {
 
 /* ---- allocations that may be reused ---- */
 
-/* Several colors may share a bit. */
-static uint64_t color_bit(int64_t color) {
-  return UINT64_C(1) << (uint64_t)color % 64;
+/* What a buffer may share an allocation with is of the same color and, on a target where
+ * temporaries have no part in the memory of results (may_share()), both or neither are results.
+ * Several sorts may share a bit. */
+static uint64_t sort_bit(const Assigner *assigner, int64_t color, bool is_result) {
+  enum { SORTS = 32 };
+  uint64_t sort = (uint64_t)color % SORTS;
+  if (assigner->module->backend.target->has_spaces && !is_result) sort += SORTS;
+  return UINT64_C(1) << sort;
 }
 
-/* Reserves leaves for all results and donated parameters, and one more. */
-static Reusable reusable_init(const Module *module, Arena *out) {
+/* Has room for all results, donated parameters and states of what runs asynchronously. */
+static Reusable reusable_of(const Module *module, uint32_t num_states, Arena *out) {
   InstId root = comp_get(module, module->entry)->root;
-  uint32_t room = inst_shape(module, root)->num_parts + module->source->header.aliases.len + 1;
-  Reusable reusable = {.list = arena_array(out, uint32_t, room), .num_leaves = 1};
-  while (reusable.num_leaves < room)
-    reusable.num_leaves *= 2;
-  reusable.offers = arena_zarray(out, Offer, 2 * (size_t)reusable.num_leaves);
-  reusable.is_stale = arena_zarray(out, bool, reusable.num_leaves);
-  return reusable;
+  uint32_t num_results = inst_shape(module, root)->num_parts;
+  return reusable_init(num_results + module->source->header.aliases.len + num_states + 1, out);
 }
 
-static bool may_grant(const Offer *offer, const Wish *wish) {
-  return (offer->colors & wish->colors) && free_time_may_hold(&offer->free_time, wish->longest);
+static bool is_for_results(const Allocation *allocation) {
+  return allocation->is_live_out || allocation->kind == ALLOCATION_PARAMETER;
 }
 
-static void bring_up_to_date(Reusable *reusable, uint32_t node) {
-  const Offer *a = &reusable->offers[2 * node], *b = &reusable->offers[2 * node + 1];
-  Offer *offer = &reusable->offers[node];
-  FreeTime joined = free_time_join(&a->free_time, &b->free_time);
-  bool is_same = free_time_equal(&joined, &offer->free_time);
-  *offer = (Offer){joined, a->colors | b->colors};
-  reusable->is_stale[node] = false;
-  if (!is_same) reusable->is_stale[node / 2] = true;
+static Offer offer_of(const Assigner *assigner, const Allocation *allocation) {
+  return (Offer){allocation->free_time,
+                 sort_bit(assigner, allocation->color, is_for_results(allocation))};
 }
 
-/* Sets the leaf of an allocation to what it offers now. Returns the leaf. */
-static uint32_t set_leaf(Assigner *assigner, const Allocation *allocation) {
-  Reusable *reusable = &assigner->reusable;
-  uint32_t leaf = reusable->num_leaves + allocation->reusable;
-  reusable->offers[leaf] = (Offer){allocation->free_time, color_bit(allocation->color)};
-  return leaf;
-}
-
-static void reusable_add(Assigner *assigner, uint32_t index) {
-  Reusable *reusable = &assigner->reusable;
+static void make_reusable(Assigner *assigner, uint32_t index) {
   Allocation *allocation = &assigner->allocations.list.data[index];
-  allocation->reusable = reusable->len;
-  reusable->list[reusable->len++] = index;
-  for (uint32_t node = set_leaf(assigner, allocation) / 2; node; node /= 2)
-    bring_up_to_date(reusable, node);
+  Offer offer = offer_of(assigner, allocation);
+  allocation->reusable = reusable_add(&assigner->reusable, index, &offer);
 }
 
 /* Puts a buffer into an allocation if that is possible. */
@@ -106,27 +70,9 @@ static bool try_allocation(Assigner *assigner, uint32_t index, BufferId buffer) 
   const Allocation *allocation = &assigner->allocations.list.data[index];
   if (!allocations_try(&assigner->allocations, index, buffer)) return false;
   if (allocation->reusable == NO_ID) return true;
-  for (uint32_t node = set_leaf(assigner, allocation) / 2; node; node /= 2)
-    assigner->reusable.is_stale[node] = true;
+  Offer offer = offer_of(assigner, allocation);
+  reusable_set(&assigner->reusable, allocation->reusable, &offer);
   return true;
-}
-
-/* The newest allocation before `limit` that may have room; NO_ID when there is none. All from
- * `limit` on must have been refused, so a node whose leaves have all been passed has offered too
- * much. */
-static uint32_t reusable_before(Assigner *assigner, uint32_t limit, const Wish *wish) {
-  Reusable *reusable = &assigner->reusable;
-  for (uint32_t node = reusable->num_leaves + limit;;) {
-    for (; node % 2 == 0; node /= 2) {
-      if (reusable->is_stale[node / 2] && may_grant(&reusable->offers[node / 2], wish))
-        bring_up_to_date(reusable, node / 2);
-    }
-    if (node == 1) return NO_ID;
-    for (node--;; node = 2 * node + 1) {
-      if (!may_grant(&reusable->offers[node], wish)) break;
-      if (node >= reusable->num_leaves) return node - reusable->num_leaves;
-    }
-  }
 }
 
 /* ---- the order in which buffers are placed ---- */
@@ -181,6 +127,21 @@ static bool *mark_donated(const Module *module, const Dataflow *flow, Arena *out
   return is_donated;
 }
 
+/* What runs asynchronously on XLA:TPU has a state, whose allocation is its own and holds
+ * temporaries when it is gone. (Before memory-space assignment it is in a memory space of its own.)
+ * Returns how many buffers are marked. */
+static uint32_t mark_states(const Module *module, const ValueAnalysis *values, bool *is_state) {
+  uint32_t num_states = 0;
+  for (ValueId id = 0; id < values->flow.values.len; id++) {
+    const HloValue *value = &values->flow.values.data[id];
+    bool *is_marked = &is_state[values->buffers.of[id]];
+    if (value->bytes == 0 || *is_marked || !value_is_async_state(module, value)) continue;
+    *is_marked = true;
+    num_states++;
+  }
+  return num_states;
+}
+
 static bool assign_special(Assigner *assigner, BufferId buffer) {
   const Module *module = assigner->module;
   const HloBuffers *buffers = &assigner->values->buffers;
@@ -196,7 +157,7 @@ static bool assign_special(Assigner *assigner, BufferId buffer) {
       uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PARAMETER, buffer);
       if (assigner->is_donated[buffers->values[i]]) {
         assigner->allocations.list.data[index].is_donated = true;
-        reusable_add(assigner, index);
+        make_reusable(assigner, index);
       }
       return true;
     }
@@ -217,6 +178,13 @@ static bool assign_special(Assigner *assigner, BufferId buffer) {
 
 /* ---- buffers that may share an allocation ---- */
 
+/* No temporary of XLA:TPU's dumps has memory of a result or of a donated parameter. */
+static bool may_share(const Assigner *assigner, uint32_t allocation, BufferId buffer) {
+  bool is_result = is_for_results(&assigner->allocations.list.data[allocation]);
+  return !assigner->module->backend.target->has_spaces ||
+         assigner->allocations.is_live_out[buffer] == is_result;
+}
+
 static bool reuse_operand(Assigner *assigner, BufferId buffer) {
   const HloBuffers *buffers = &assigner->values->buffers;
   for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
@@ -227,7 +195,8 @@ static bool reuse_operand(Assigner *assigner, BufferId buffer) {
       InstId operand = inst_operand(assigner->module, value->inst, k);
       BufferId held = buffers->of[dataflow_value(&assigner->values->flow, operand, 0)];
       uint32_t allocation = assigner->allocations.of[held];
-      if (allocation != NO_ID && try_allocation(assigner, allocation, buffer)) return true;
+      if (allocation == NO_ID || !may_share(assigner, allocation, buffer)) continue;
+      if (try_allocation(assigner, allocation, buffer)) return true;
     }
   }
   return false;
@@ -238,10 +207,12 @@ static bool reuse_operand(Assigner *assigner, BufferId buffer) {
 static bool reuse_any(Assigner *assigner, BufferId buffer) {
   const Allocations *allocations = &assigner->allocations;
   LiveRange longest = allocations_longest(allocations, buffer);
-  Wish wish = {{longest.start, longest.end}, color_bit(allocations_color(allocations, buffer))};
+  uint64_t sort =
+      sort_bit(assigner, allocations_color(allocations, buffer), allocations->is_live_out[buffer]);
+  Wish wish = {{longest.start, longest.end}, sort};
   int64_t bytes = allocations->buffer_bytes[buffer];
-  for (uint32_t at = reusable_before(assigner, assigner->reusable.len, &wish); at != NO_ID;
-       at = reusable_before(assigner, at, &wish)) {
+  for (uint32_t at = reusable_before(&assigner->reusable, assigner->reusable.len, &wish);
+       at != NO_ID; at = reusable_before(&assigner->reusable, at, &wish)) {
     uint32_t allocation = assigner->reusable.list[at];
     if (try_allocation(assigner, allocation, buffer)) return true;
     bool is_larger = allocations->list.data[allocation].bytes > bytes;
@@ -250,26 +221,20 @@ static bool reuse_any(Assigner *assigner, BufferId buffer) {
   return false;
 }
 
-/* XLA:TPU's memory-space assignment places all temporaries, so none is left for the memory of
- * results and donated parameters (dumps: `preallocated-temp`). */
-static bool may_share(const Assigner *assigner, BufferId buffer) {
-  return !assigner->module->backend.target->has_spaces || assigner->allocations.is_live_out[buffer];
-}
-
 static void assign_buffers(Assigner *assigner) {
   ArenaMark mark = arena_mark(assigner->scratch);
   const SortItem *order = sort_buffers(assigner);
   for (uint32_t i = 0; i < assigner->values->buffers.num_buffers; i++) {
     BufferId buffer = order[i].id;
     if (assign_special(assigner, buffer)) continue;
-    bool may_reuse = assigner->reusable.len > 0 && may_share(assigner, buffer);
+    bool may_reuse = assigner->reusable.len > 0;
     if (may_reuse && (reuse_operand(assigner, buffer) || reuse_any(assigner, buffer))) continue;
-    if (!assigner->allocations.is_live_out[buffer]) {
+    if (!assigner->allocations.is_live_out[buffer] && !assigner->is_state[buffer]) {
       assigner->is_delayed[buffer] = true;
       continue;
     }
     uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PLAIN, buffer);
-    reusable_add(assigner, index);
+    make_reusable(assigner, index);
   }
   arena_reset(assigner->scratch, mark);
 }
@@ -563,6 +528,8 @@ BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis
   for (ValueId value = 0; value < num_values; value++)
     result.taken_at[value] = NO_TIME;
   ArenaMark mark = arena_mark(scratch);
+  bool *is_state = arena_zarray(scratch, bool, values->buffers.num_buffers);
+  uint32_t num_states = mark_states(module, values, is_state);
   Assigner assigner = {.module = module,
                        .values = values,
                        .ranges = ranges,
@@ -571,8 +538,9 @@ BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis
                        .result = &result,
                        .allocations = allocations_init(module, &values->flow, &values->buffers,
                                                        ranges, out, scratch),
-                       .reusable = reusable_init(module, scratch),
+                       .reusable = reusable_of(module, num_states, scratch),
                        .is_donated = mark_donated(module, &values->flow, scratch),
+                       .is_state = is_state,
                        .is_delayed = arena_zarray(scratch, bool, values->buffers.num_buffers),
                        .out = out,
                        .scratch = scratch};

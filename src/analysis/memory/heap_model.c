@@ -185,7 +185,7 @@ static void choose_values(HeapModel *model) {
     }
     if (is_held(allocation)) {
       choose(model, &model->of_allocation[index], id);
-    } else if (allocation->kind == ALLOCATION_TUPLE || allocation->kind == ALLOCATION_HEAP) {
+    } else if (allocation->kind != ALLOCATION_THREAD_LOCAL) {
       bool is_table = shape_is_tuple(shape_get(&module->shapes, value->shape));
       if (is_table || is_live(model, id)) choose(model, &model->of_buffer[buffer], id);
     }

@@ -165,6 +165,24 @@ static void note_use(void *context, InstId user, HloPosition position) {
   last->has_use = true;
 }
 
+bool value_is_async_state(const Module *module, const HloValue *value) {
+  enum { FIRST_STATE = 2 }; /* the element after the operands and the results */
+  Opcode opcode = (Opcode)inst_get(module, value->inst)->opcode;
+  bool is_async = opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE;
+  if (!module->backend.target->has_spaces || !is_async || value->part == 0) return false;
+  const Shape *shape = shape_get(&module->shapes, value->shape);
+  return shape_element_of_part(inst_shape(module, value->inst), value->part) >= FIRST_STATE &&
+         !shape_is_tuple(shape) &&
+         target_memory_space(module->backend.target, shape) == DEVICE_MEMORY_SPACE;
+}
+
+/* XLA:TPU gives the memory of the state to the next one as soon as the update runs. */
+static bool ends_at_once(const Builder *builder, const HloValue *value) {
+  return !builder->is_raw &&
+         inst_get(builder->module, value->inst)->opcode == OPCODE_ASYNC_UPDATE &&
+         value_is_async_state(builder->module, value);
+}
+
 static LiveRange range_of(const Builder *builder, ValueId id) {
   const Dataflow *flow = builder->flow;
   const HloValue *value = &flow->values.data[id];
@@ -179,6 +197,7 @@ static LiveRange range_of(const Builder *builder, ValueId id) {
     return range;
   }
   range.end = end_at(builder, value->inst);
+  if (ends_at_once(builder, value)) return range;
   if (builder->async_context[comp] != NO_ID) {
     range.end = later(range.end, async_end(builder, builder->async_context[comp]));
   }

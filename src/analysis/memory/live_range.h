@@ -53,4 +53,8 @@ typedef struct RangedValues {
 RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buffers,
                                  BufferId buffer, Arena *out);
 
+/* Whether the value is what XLA:TPU keeps in the device's memory beside operands and results while
+ * something runs asynchronously, on a SparseCore for example. */
+bool value_is_async_state(const Module *module, const HloValue *value);
+
 #endif

@@ -1,0 +1,1 @@
+report states.hlo --target=tpu --quiet --json=-
