@@ -33,7 +33,7 @@ def write_module(module, path):
 def search(case, plain, target, folder, compile_given):
     """(the compilation of the best candidate, the report, warnings). `compile_given(path, number)` compiles the module
     of a file."""
-    from remat_hlo import _before, _hooks
+    from remat_hlo import _before, _limits
     from remat_hlo._options import Options
     from remat_hlo._refusals import is_out_of_memory
     original = read_module(plain.folder / "lowered.mlirbc")
@@ -54,7 +54,7 @@ def search(case, plain, target, folder, compile_given):
     options = Options.make(mem_limit=case.budget, min_peak="64KiB", stage=_before.STAGE)
     limit = case.budget
     if limit == "auto":
-        limit = _hooks._limit_of_absent(options, target.platform, target.profile)
+        limit = _limits.limit_of_absent(options, target.platform, target.profile)
     try:
         best, report, warnings = _before.compile_within(compile_module, original, options, limit, target.profile,
                                                         target.platform)

@@ -63,7 +63,7 @@ def compile_lowered(lowered, target, folder):
 def watch_hook(folder):
     """Keeps what the hook is given and gives back, as text."""
     from remat_hlo import _hooks, _text
-    inner, files = _hooks._hook, iter(range(1 << 30))
+    inner, files = _hooks.hook, iter(range(1 << 30))
 
     def watched(stage, platform, serialized):
         made = inner(stage, platform, serialized)
@@ -74,7 +74,7 @@ def watch_hook(folder):
         if made is not None:
             (folder / "hook" / f"{number:03}.{name}.after.hlo").write_text(_text.text_of(bytes(made)))
         return made
-    _hooks._hook = watched
+    _hooks.hook = watched
 
 
 def watch(module, name, after):
@@ -90,7 +90,7 @@ def watch(module, name, after):
 
 def compile_with_hook(case, lowered, target, folder):
     import remat_hlo.jax as live
-    from remat_hlo import _hooks
+    from remat_hlo import _compilations, _rewriting
     watch_hook(folder)
 
     def write_reports():
@@ -98,8 +98,8 @@ def compile_with_hook(case, lowered, target, folder):
             json.dumps([report.to_dict() for report in live.last_reports(with_unchanged=True)], indent=1))
 
     # A compilation that is stopped leaves its reports, too, and what XLA has said about what was made.
-    for name in ("_remember", "_refuse"):
-        watch(_hooks, name, write_reports)
+    for module, name in ((_rewriting, "remember"), (_compilations, "_refuse")):
+        watch(module, name, write_reports)
     with live.rematerialize(case["budget"], algorithm=case["algorithm"], min_peak="64KiB", verbose=False):
         compiled = compile_lowered(lowered, target, folder)
         write_reports()

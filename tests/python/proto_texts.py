@@ -24,9 +24,9 @@ def programs():
     import live_programs
     import matrix_programs
     import remat_hlo.jax as live
-    from remat_hlo import _hooks
-    found, inner = [], _hooks._transform
-    _hooks._transform = lambda options, compilations, platform, serialized: found.append(serialized)
+    from remat_hlo import _rewriting
+    found, inner = [], _rewriting.transform
+    _rewriting.transform = lambda options, compilations, platform, serialized: found.append(serialized)
     try:
         for stage in STAGES:
             for name, make in {**live_programs.PROGRAMS, **matrix_programs.PROGRAMS}.items():
@@ -36,7 +36,7 @@ def programs():
                     yield f"{name} {stage}", serialized
                 found.clear()
     finally:
-        _hooks._transform = inner
+        _rewriting.transform = inner
 
 
 def files(folder):

@@ -2,7 +2,7 @@
 
 import re
 
-from remat_hlo import _hooks, _proto
+from remat_hlo import _proto, _rewriting
 
 TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
@@ -57,16 +57,16 @@ def difference(one, other):
 def watch_routes(found):
     """Has each result written in both ways: as a patch of XLA's message, and as text that XLA reads. Appends
     to `found` which way it went, and, if both are there, in what they differ. Returns what is replaced."""
-    patch = _hooks._patch
+    patch = _rewriting.patch
 
     def compare(decision, serialized, mark):
         made = patch(decision, serialized, mark)
         if made is None:
             found.append(("text", ""))
         else:
-            text = _proto.carry(serialized, _hooks._write_text(decision.text, mark))
+            text = _proto.carry(serialized, _rewriting.write_text(decision.text, mark))
             found.append(("patch", difference(made, text)))
         return made
 
-    _hooks._patch = compare
+    _rewriting.patch = compare
     return patch

@@ -28,7 +28,8 @@ from live_programs import PROGRAMS, compile_program, run  # noqa: E402
 import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
 from jax._src.interpreters import pxla  # noqa: E402
-from remat_hlo import _before, _decide, _hooks, _module, _options, _proto, _text, _trials  # noqa: E402
+from remat_hlo import _before, _compilations, _decide, _hooks, _limits, _module, _options  # noqa: E402
+from remat_hlo import _proto, _rewriting, _text, _trials  # noqa: E402
 
 QUIET = {"verbose": False}
 # The memory model is that of the XLA in JAX 0.12; the one in 0.10 packs some values tighter.
@@ -300,7 +301,7 @@ class Routes(LiveTest):
     def test_same(self):
         found = []
         patch = same_module.watch_routes(found)
-        self.addCleanup(setattr, _hooks, "_patch", patch)
+        self.addCleanup(setattr, _rewriting, "patch", patch)
         for name in ("mlp", "training_step", "scan", "constants"):
             for stage in ("POST_SCHEDULER", "PRE_SCHEDULER"):
                 found.clear()
@@ -323,14 +324,14 @@ class Routes(LiveTest):
         with unittest.mock.patch.object(_decide, "decide", keep):
             _, before, _ = self.compile("mlp")
         extra = bytes((0xfa, 0x3f, 3)) + b"new"  # field 1023
-        made = _hooks._patch(decision, before + extra, "mark")
+        made = _rewriting.patch(decision, before + extra, "mark")
         self.assertEqual([bytes(content) for number, content, _, _ in _proto.fields(made)
                           if number == 1023], [b"new"])
         self.assertTrue(_hlo.HloModule.from_serialized_hlo_module_proto(made))
 
     def test_library_refuses(self):
         """What cannot be patched is read from the text."""
-        with unittest.mock.patch.object(_hooks, "patch_proto", side_effect=remat_hlo.InputError(
+        with unittest.mock.patch.object(_rewriting, "patch_proto", side_effect=remat_hlo.InputError(
                 "RH_ERR_INPUT", [])):
             report, _, _ = self.compile("mlp")
         self.assertIn("from text", report.seconds)
@@ -338,7 +339,7 @@ class Routes(LiveTest):
 
     def test_fault_of_the_library(self):
         """The same, but it is said."""
-        with unittest.mock.patch.object(_hooks, "patch_proto", side_effect=remat_hlo.InternalError(
+        with unittest.mock.patch.object(_rewriting, "patch_proto", side_effect=remat_hlo.InternalError(
                 "RH_ERR_INTERNAL", [])):
             report, _, _ = self.compile("mlp")
         self.assertIn("from text", report.seconds)
@@ -350,7 +351,7 @@ class Routes(LiveTest):
         module = remat_hlo.load(text)
         for broken in (b"", b"\x1a", b"\x1a\xff\xff\xff\xff\x0f", text, bytes(1000), b"\xff" * 1000):
             with self.assertRaises(remat_hlo.InputError):
-                _hooks.patch_proto(module, module, broken)
+                _rewriting.patch_proto(module, module, broken)
 
 
 SPLIT = """HloModule split, is_scheduled=true, replica_count=4
@@ -376,8 +377,8 @@ class Absent(LiveTest):
         """15.75 GiB of a v5e, three quarters of what an H100 has, without what is left free."""
         options = _options.Options(mem_limit="auto", headroom="0%")
         with unittest.mock.patch.dict(os.environ, {"XLA_PYTHON_CLIENT_MEM_FRACTION": ""}):
-            self.assertEqual(_hooks._limit_of(options, "tpu", "tpu-v5e"), int(15.75 * (1 << 30)))
-            self.assertEqual(_hooks._limit_of(options, "cuda", "h100-sxm"), int(0.75 * 84_942_979_072))
+            self.assertEqual(_limits.limit_of(options, "tpu", "tpu-v5e"), int(15.75 * (1 << 30)))
+            self.assertEqual(_limits.limit_of(options, "cuda", "h100-sxm"), int(0.75 * 84_942_979_072))
 
 
 class Texts(LiveTest):
@@ -448,7 +449,7 @@ def has_patches():
     """Whether the library was built with protobuf-c: without it, that is what the error says."""
     module = remat_hlo.load(b"HloModule m\nENTRY %e { ROOT %p = f32[] parameter(0) }\n")
     try:
-        _hooks.patch_proto(module, module, b"")
+        _rewriting.patch_proto(module, module, b"")
     except remat_hlo.UsageError:
         return False
     except remat_hlo.InputError:
@@ -586,7 +587,7 @@ class Failures(LiveTest):
             self.check_left_alone(words="MemoryError")
 
     def test_bug_in_the_hook(self):
-        with unittest.mock.patch.object(_hooks, "_transform", side_effect=KeyError("bug")):
+        with unittest.mock.patch.object(_rewriting, "transform", side_effect=KeyError("bug")):
             self.check_left_alone(words="KeyError")
 
     def decide_wrongly(self, change):
@@ -633,8 +634,8 @@ class Failures(LiveTest):
         self.assertEqual(len(live.last_reports()), 1)
         live.clear_reports()
         with self.decide_wrongly(lambda text: text), \
-                unittest.mock.patch.object(_hooks, "_may_be_worse", lambda o, p, c, made: bool(c.changed)), \
-                unittest.mock.patch.object(_hooks, "_temp_bytes",
+                unittest.mock.patch.object(_compilations, "_may_be_worse", lambda o, p, c, made: bool(c.changed)), \
+                unittest.mock.patch.object(_compilations, "_temp_bytes",
                                            lambda e: -e.get_compiled_memory_stats().temp_size_in_bytes):
             self.check_left_alone(words="more temporaries")
 
@@ -779,13 +780,13 @@ class Auto(LiveTest):
             options = remat_hlo._options.Options.make(mem_limit="auto", headroom=headroom)
             with self.devices({"bytes_limit": 1000, "bytes_in_use": 400},
                               {"bytes_limit": 1000, "bytes_in_use": 100}):
-                self.assertEqual(_hooks.auto_limit(options), limit)
-            self.assertEqual(_hooks.auto_limit(options), limit)  # found once
+                self.assertEqual(_limits.auto_limit(options), limit)
+            self.assertEqual(_limits.auto_limit(options), limit)  # found once
 
     def test_nothing_left(self):
         options = remat_hlo._options.Options.make(mem_limit="auto", headroom="50%")
         with self.devices({"bytes_limit": 1000, "bytes_in_use": 700}):
-            self.assertIsNone(_hooks.auto_limit(options))
+            self.assertIsNone(_limits.auto_limit(options))
         self.assertIn("no memory is left", self.warnings()[0])
 
     def test_applied(self):
@@ -1074,10 +1075,10 @@ ENTRY %main {
 
     def test_half_of_it_does_not_stay(self):
         """What JAX lacks is found while it is installed."""
-        def fail():
+        def fail(register):
             raise ImportError("made for the test")
         num_users = _hooks.state.num_users
-        with unittest.mock.patch.object(_hooks, "_guard_compilations", fail), self.assertRaises(ImportError):
+        with unittest.mock.patch.object(_hooks, "guard_compilations", fail), self.assertRaises(ImportError):
             live.install("r50%")
         self.assertEqual((_hooks.state.num_users, _hooks.state.undo), (num_users, []))
 
@@ -1264,9 +1265,9 @@ if seen:
             port = free.getsockname()[1]
         script = self.write("job.py", """
 import sys, jax
-from remat_hlo import _hooks
+from remat_hlo import _limits
 jax.distributed.initialize(f"localhost:{sys.argv[1]}", 2, int(sys.argv[2]))
-print("least", _hooks._least_of_all_processes(100 + int(sys.argv[2]), "5%"))
+print("least", _limits.least_of_all_processes(100 + int(sys.argv[2]), "5%"))
 """)
         with concurrent.futures.ThreadPoolExecutor() as both:
             found = list(both.map(lambda number: self.run_python(script, port, number)[0], range(2)))
