@@ -277,6 +277,7 @@ static void protect(Attempt *attempt, const Problem *problem) {
   Moves moves = find_moves(attempt, problem);
   count_forms(attempt);
   attempt->reached_goal = REACHED_UNKNOWN;
+  rewrite_free_names(&attempt->rewrite);
   attempt->is_restructured = is_restructuring && is_changed;
   if (attempt->is_restructured) (void)attempt_has_reached_goal(attempt, problem);
   protect_clones(&attempt->rewrite, &attempt->schedule, problem->protect, attempt->arena,

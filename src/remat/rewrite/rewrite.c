@@ -21,6 +21,11 @@ Rewrite rewrite_begin(Module *module) {
   return rewrite;
 }
 
+void rewrite_free_names(Rewrite *rewrite) {
+  rewrite->inst_names = names_of_insts(rewrite->module, rewrite->module->arena);
+  rewrite->comp_names = names_of_comps(rewrite->module, rewrite->module->arena);
+}
+
 static void release_module(void *module) {
   module_free(module);
 }

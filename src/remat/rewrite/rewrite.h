@@ -34,6 +34,10 @@ Rewrite rewrite_begin(Module *module);
 /* The same for a copy of the module, which lasts as long as `out`. */
 Rewrite rewrite_begin_copy(Module *module, Arena *out);
 
+/* Gives the names of what has been removed free, so that the names that follow depend only on what
+ * is there: applying a plan does not make what a search has removed again. */
+void rewrite_free_names(Rewrite *rewrite);
+
 /* The shape of a new scalar, as the module writes scalars of the type. */
 ShapeId rewrite_scalar(Rewrite *rewrite, ElementType type);
 
