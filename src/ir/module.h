@@ -166,8 +166,9 @@ typedef struct ModuleHeader {
   bool is_present;            /* false: the text has no HloModule line */
   bool is_single_instruction; /* the text is a single instruction, not a module */
   bool is_scheduled;
-  uint32_t attrs_offset;   /* after the module's name, where an attribute can be inserted */
-  Span is_scheduled_value; /* value of `is_scheduled=`; empty if absent */
+  uint32_t attrs_offset;    /* after the module's name, where an attribute can be inserted */
+  Span is_scheduled_value;  /* value of `is_scheduled=`; empty if absent */
+  Span frontend_attributes; /* value of `frontend_attributes=`; empty if absent */
   int64_t num_partitions;
   int64_t replica_count;
   bool alias_passthrough_params;

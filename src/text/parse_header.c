@@ -204,7 +204,10 @@ static bool parse_header_value(Parser *parser, HeaderAttr attr) {
     case HEADER_ALLOW_TO_OUTPUT: return parse_bools(parser);
     case HEADER_REPLICA_COUNT: return parse_int(parser, &header->replica_count);
     case HEADER_NUM_PARTITIONS: return parse_int(parser, &header->num_partitions);
-    case HEADER_FRONTEND_ATTRIBUTES: return parse_frontend_attributes(parser);
+    case HEADER_FRONTEND_ATTRIBUTES:
+      if (!parse_frontend_attributes(parser)) return false;
+      header->frontend_attributes = (Span){begin, parser->lex.prev_end};
+      return true;
     case HEADER_ORIGIN_RECOVERY_TABLE: return parse_origin_recovery_table(parser);
     case HEADER_DEBUG_ATTRIBUTES: return parse_debug_attributes(parser);
     case HEADER_BACKEND_CONFIG: return parse_string_or_dict(parser);

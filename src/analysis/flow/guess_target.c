@@ -28,11 +28,19 @@ static bool has_gpu_mark(const Module *module, InstId id) {
   return false;
 }
 
+/* XLA:GPU writes into the header what the module was like before it was scheduled
+ * (xla/service/gpu/gpu_hlo_schedule.cc), also where no instruction has a mark. */
+static bool is_scheduled_for_gpu(const Module *module) {
+  Str attributes = module_span(module, module->source->header.frontend_attributes);
+  return str_contains(attributes, "fingerprint_before_lhs");
+}
+
 const Target *guess_target(const Module *module) {
   enum {
     MAX_NOTES = 256
   }; /* after so many notes of another target, further ones give no more information */
   if (has_tiles(module)) return target_find("tpu");
+  if (is_scheduled_for_gpu(module)) return target_find("gpu");
   uint32_t num_notes = 0;
   for (InstId id = 0; id < module->insts.len && num_notes < MAX_NOTES; id++) {
     if (has_gpu_mark(module, id)) return target_find("gpu");

@@ -1,0 +1,1 @@
+report scheduled_for_gpu.hlo --quiet --json=-
