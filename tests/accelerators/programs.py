@@ -659,6 +659,46 @@ def routed_by_sorting(sizes):
 
 
 @program
+def routed_by_capacity(sizes):
+    """Experts with room for so many tokens each: counted, scattered to their places, gathered again; with gradients."""
+    width, experts, tokens = sizes.among(256, 384), 8, sizes.many(500, 1500)
+    room = tokens // 4
+
+    def layer(p, x):
+        gate = jax.nn.softmax(x @ p["router"])
+        chosen, weight = gate.argmax(-1), gate.max(-1)
+        counts = jnp.cumsum(jax.nn.one_hot(chosen, experts), 0)
+        place = jnp.take_along_axis(counts, chosen[:, None], 1)[:, 0].astype(jnp.int32) - 1
+        h = jnp.zeros((experts, room, width), x.dtype).at[chosen, place].set(x, mode="drop")
+        h = jnp.einsum("ecf,efd->ecd", jax.nn.gelu(jnp.einsum("ecd,edf->ecf", h, p["up"])), p["down"])
+        return x + weight[:, None] * h.at[chosen, place].get(mode="fill", fill_value=0)
+
+    def loss(p, x, y):
+        return ((functools.reduce(lambda x, q: layer(q, x), p, x) - y)**2).mean()
+    p = {"router": f32(width, experts), "up": f32(experts, width, 2 * width), "down": f32(experts, 2 * width, width)}
+    return sgd(loss, [p] * 2, f32(tokens, width), f32(tokens, width))
+
+
+@program
+def k_means(sizes):
+    """Clusters until they settle: distances, the nearest, sums by scatter, in a loop of unknown length."""
+    points, width, clusters = sizes.many(10000, 20000), sizes.among(32, 100, 128), sizes.around(100, 600)
+
+    def step(state, x):
+        centers, _, count, _ = state
+        distance = (centers**2).sum(1) - 2 * x @ centers.T
+        nearest = distance.argmin(1)
+        number = jnp.zeros(clusters).at[nearest].add(1.0)
+        new = jnp.zeros_like(centers).at[nearest].add(x) / jnp.maximum(number, 1)[:, None]
+        return new, nearest, count + 1, jnp.abs(new - centers).max()
+
+    def fit(x, centers):
+        start = centers, jnp.zeros(points, jnp.int32), 0, jnp.float32(1)
+        return lax.while_loop(lambda state: (state[3] > 1e-3) & (state[2] < 100), lambda state: step(state, x), start)
+    return Program(fit, (f32(points, width), f32(clusters, width)), (1,))
+
+
+@program
 def linear_recurrence(sizes):
     """A state space layer: an associative scan over time, and its gradients."""
     width, batch, length = sizes.among(128, 192, 256), sizes.many(2, 6), sizes.around(200, 500)
