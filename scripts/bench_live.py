@@ -22,7 +22,8 @@ import whole_programs  # noqa: E402
 
 import remat_hlo.jax as live  # noqa: E402
 from remat_hlo._calibrate import compare_seconds  # noqa: E402
-from remat_hlo._module import parse, print_hlo  # noqa: E402
+from remat_hlo._files import print_hlo  # noqa: E402
+from remat_hlo._module import parse  # noqa: E402
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 

@@ -40,7 +40,7 @@ def normal_text(text):
 
 def text_of(serialized):
     from jaxlib import _hlo
-    from remat_hlo._module import print_hlo
+    from remat_hlo._files import print_hlo
     return normal_text(print_hlo(_hlo.HloModule.from_serialized_hlo_module_proto(serialized)))
 
 

@@ -28,7 +28,7 @@ from live_programs import PROGRAMS, compile_program, run  # noqa: E402
 import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
 from jax._src.interpreters import pxla  # noqa: E402
-from remat_hlo import _before, _compilations, _decide, _hooks, _limits, _module, _options  # noqa: E402
+from remat_hlo import _before, _compilations, _decide, _files, _hooks, _limits, _module, _options  # noqa: E402
 from remat_hlo import _proto, _rewriting, _text, _trials  # noqa: E402
 
 QUIET = {"verbose": False}
@@ -139,7 +139,7 @@ class SameBits(LiveTest):
         order = remat_hlo.load(text.encode(), copies="inserted").schedule("bfs-proto").text()
         (scheduled,) = compiled.runtime_executable().hlo_modules()
         self.assertEqual([name for _, name, _ in entry_instructions(order)],
-                         [name for _, name, _ in entry_instructions(_module.print_hlo(scheduled))])
+                         [name for _, name, _ in entry_instructions(_files.print_hlo(scheduled))])
         self.assertEqual(live.check(compiled).error, 0)
 
 
@@ -523,7 +523,7 @@ class Overwritten(LiveTest):
         from jaxlib import _hlo
 
         def hook(serialized):
-            text = function(remat_hlo._module.print_hlo(
+            text = function(_files.print_hlo(
                 _hlo.HloModule.from_serialized_hlo_module_proto(serialized)))
             return text and _proto.carry(
                 serialized, _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto())

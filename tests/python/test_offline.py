@@ -20,7 +20,8 @@ from package import ROOT, SAMPLES, PackageTest
 
 import remat_hlo
 from remat_hlo import _library as lib
-from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _refusals, _sizes, _text
+from remat_hlo import _calibrate, _decide, _figures, _files, _module, _options, _plugins, _proto, _refusals
+from remat_hlo import _sizes, _text
 from remat_hlo._checkpoints import absent, measured
 
 FUSED = ROOT / "tests/golden/fuse/input.hlo"
@@ -301,19 +302,19 @@ class Showing(PackageTest):
         path.chmod(0o640)
         link, pipe = self.dir / "link", self.dir / "pipe"
         link.symlink_to(path)
-        _module.write_file(link, "after")
+        _files.write_file(link, "after")
         self.assertTrue(link.is_symlink())
         self.assertEqual((path.read_text(), path.stat().st_mode & 0o777), ("after", 0o640))
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
-        _module.write_file(pipe, "text")
+        _files.write_file(pipe, "text")
         self.assertEqual(os.read(reader, 100), b"text")
         self.assertTrue(pipe.is_fifo())
 
     def test_a_profile_that_changes(self):
         """Its text is what counts, not its path."""
-        path = self.write("own.json", _module.profile_text("cpu").decode())
+        path = self.write("own.json", _files.profile_text("cpu").decode())
         before = remat_hlo.load(GPT, device=str(path)).cost().seconds
         profile = json.loads(path.read_text())
         profile["memory_bandwidth"] *= 0.1
@@ -578,14 +579,14 @@ class Platforms(PackageTest):
 
     def test_described_tpus(self):
         for name, tpu in absent.TPUS.items():
-            self.assertIn("memory_bytes", json.loads(_module.profile_text(tpu.profile)), name)
+            self.assertIn("memory_bytes", json.loads(_files.profile_text(tpu.profile)), name)
         self.assertEqual([tpu.accelerator_type(4) for tpu in absent.TPUS.values()],
                          ["v5litepod-4", "v5p-8", "v6e-4", "tpu7x-8"])
 
     def test_described_gpus(self):
         """The GPUs that need not be there have the memory, and about the bandwidth, of their profiles."""
         for name, gpu in absent.GPUS.items():
-            profile = json.loads(_module.profile_text(gpu.profile))
+            profile = json.loads(_files.profile_text(gpu.profile))
             self.assertEqual(gpu.memory_bytes, profile["memory_bytes"], name)
             self.assertAlmostEqual(gpu.bandwidth / profile["memory_bandwidth"], 1, delta=0.05, msg=name)
             self.assertEqual(_plugins.profile_of("cuda", gpu.name), (gpu.profile, True))
@@ -593,7 +594,7 @@ class Platforms(PackageTest):
     def test_least(self):
         """What a program as it was may come down to: on CPU what was predicted, elsewhere what XLA aims at."""
         gib = 1 << 30
-        before = _module.Memory(70 * gib, 64 * gib, 4 * gib, 3 * gib, gib, 0, 70 * gib, 0, "")
+        before = _figures.Memory(70 * gib, 64 * gib, 4 * gib, 3 * gib, gib, 0, 70 * gib, 0, "")
         self.assertEqual(_plugins.least_temp_bytes("cpu", before, "cpu"), 64 * gib)
         self.assertEqual(_plugins.least_temp_bytes("tpu", before, "tpu-v5e"), int(9.75 * gib) - (128 << 20))
         self.assertEqual(_plugins.least_temp_bytes("cuda", before, "h100-sxm"), int(0.95 * (0.80 * 84_942_979_072 - 6 * gib)))
@@ -624,11 +625,11 @@ class Calibrating(PackageTest):
 
     def test_known_device(self):
         """Times that another profile gives are found again, by a profile that the library reads."""
-        profile = json.loads(_module.profile_text("cpu"))
+        profile = json.loads(_files.profile_text("cpu"))
         profile["memory_bandwidth"] *= 0.02
         profile["flops"] = {name: 0.005 * rate for name, rate in profile["flops"].items()}
         profile["kernel_seconds"] *= 3
-        true = _module.parse_profile(json.dumps(profile).encode())
+        true = _files.parse_profile(json.dumps(profile).encode())
         path = self.measurements(lambda module: module.cost(1, true).seconds)
         out, _ = self.calibrate(path, "--name=mine", "-o", self.dir / "mine.json")
         before, after, held_out = out.splitlines()
@@ -747,8 +748,8 @@ class Signatures(PackageTest):
 
     def test_public_functions_are_annotated(self):
         self.assertTrue((ROOT / "src/python/remat_hlo/py.typed").exists())
-        wanted = {"jax.py": None, "_module.py": {
-            "load", "advise", "devices", "algorithms", "schedulers"}}
+        wanted = {"jax.py": None, "_module.py": {"load", "advise"}, "_figures.py": {"no function"},
+                  "_files.py": {"devices"}, "_request.py": {"algorithms", "schedulers"}}
         for name, only in wanted.items():
             for function, is_method in self.functions(name):
                 if only and not is_method and function.name not in only:
@@ -852,12 +853,12 @@ class Structs(PackageTest):
                                 "RH_LINT_RULES", "RH_PACKINGS", "RH_TARGETS", "RH_PARAMETERS")}
         wanted = [number for table in names for number in getattr(lib, table).values()]
         wanted += [lib.TRAIT_ALL_SIZES, lib.SMALL_NODE_BYTES, lib.OVER_LIMIT,
-                   lib.NOT_EQUIVALENT, lib.USAGE, lib.INPUT, lib.WRITE, lib.MEMORY, lib.INTERNAL]
+                   lib.NOT_EQUIVALENT, lib.USAGE, lib.INPUT, lib.WRITE, lib.MEMORY, lib.INTERNAL, lib.BAD_OPTION]
         lines = [f'printf("%d\\n", (int){name});' for table in names.values() for name in table]
         lines += [f'printf("%d\\n", (int){name});' for name in (
             "RH_TRAIT_ALL_SIZES", "RH_SMALL_NODE_BYTES", "RH_OVER_LIMIT",
             "RH_NOT_EQUIVALENT", "RH_ERR_USAGE", "RH_ERR_INPUT", "RH_ERR_WRITE", "RH_ERR_MEMORY",
-            "RH_ERR_INTERNAL")]
+            "RH_ERR_INTERNAL", "RH_CODE_BAD_OPTION")]
         self.assertEqual(list(map(int, self.compile(lines))), wanted)
 
 
@@ -915,9 +916,9 @@ class Faults(PackageTest):
     def test_any_locale(self):
         """Files are UTF-8 where the locale has ASCII."""
         path = self.dir / "text"
-        program = ("import sys; from remat_hlo import _module; import locale; "
+        program = ("import sys; from remat_hlo import _files; import locale; "
                    "assert locale.getpreferredencoding(False).lower() not in ('utf-8', 'utf8'); "
-                   "_module.write_file(sys.argv[1], '\\u00e4\\u2192')")
+                   "_files.write_file(sys.argv[1], '\\u00e4\\u2192')")
         env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0",
                "PYTHONPATH": os.pathsep.join(sys.path)}
         subprocess.run([sys.executable, "-c", program, str(path)], env=env, check=True)
@@ -930,7 +931,7 @@ class Faults(PackageTest):
         def write(text):
             try:
                 for _ in range(20):
-                    _module.write_file(path, text)
+                    _files.write_file(path, text)
             except OSError as error:
                 errors.append(error)
 

@@ -11,8 +11,10 @@ remat_hlo.jax does this to every program while XLA compiles it."""
 from . import _library
 from ._library import (Diagnostic, Error, InputError, InternalError, NotEquivalentError,
                        OutOfMemoryError, UsageError)
-from ._module import (Change, Comparison, Cost, LiveValue, Memory, Module, Rematerialized, Report,
-                      advise, algorithms, devices, load, schedulers)
+from ._figures import Change, Comparison, Cost, LiveValue, Memory, Report
+from ._files import devices
+from ._module import Module, Rematerialized, advise, load
+from ._request import algorithms, schedulers
 
 __version__ = _library.load().rh_version().decode()
 

@@ -10,7 +10,9 @@ import re
 from . import _decide
 from . import _library as lib
 from ._decide import CHANGED, NO_BETTER, SMALL, LiveReport, Phases
-from ._module import Memory, parse, print_hlo
+from ._figures import Memory
+from ._files import print_hlo
+from ._module import parse
 from ._refusals import is_out_of_memory, needed_bytes
 from ._sizes import Budget
 

@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 from . import _library as lib
-from . import _module
+from . import _files, _module
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,10 +91,10 @@ def _calibrate(given):
     folder = pathlib.Path(given.measurements).parent
     runs = json.loads(pathlib.Path(given.measurements).read_text(encoding="utf-8"))["runs"]
     modules = [_module.load(folder / run["module"], copies="inserted") for run in runs]
-    made = calibrate(modules, [float(run["seconds"]) for run in runs], _module.load_device(given.device),
+    made = calibrate(modules, [float(run["seconds"]) for run in runs], _files.load_device(given.device),
                      given.name, [str(run.get("program") or run["module"]) for run in runs])
     if given.output:
-        _module.write_file(given.output, made.profile)
+        _files.write_file(given.output, made.profile)
     else:
         print(made.profile, end="")
     said = sys.stdout if given.output else sys.stderr

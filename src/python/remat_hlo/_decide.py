@@ -10,7 +10,9 @@ import time
 import typing
 
 from . import _library as lib
-from ._module import Memory, parse, parse_plan, write_file
+from ._figures import Memory
+from ._files import parse_plan, write_file
+from ._module import parse
 from ._sizes import Budget, format_bytes, format_change, format_percent, parse_budget, parse_part
 
 # What a report says became of a module.

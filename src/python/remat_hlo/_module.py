@@ -1,236 +1,27 @@
-"""Modules, what is measured of them, and what becomes of them."""
+"""Modules, and what becomes of them."""
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import ctypes
 import dataclasses
 import functools
-import gzip
-import hashlib
 import json
 import os
-import pathlib
-import shutil
 import typing
-import uuid
 import warnings
 
 from . import _library as lib
 from . import _show
-from ._sizes import format_bytes, parse_budget, parse_size
+from ._figures import Change, Comparison, Cost, Memory, Report, place, read_memory
+from ._files import Path, load_device, load_times, parse_plan, read_source, write_file
+from ._request import COLLECTION, remat_options
+from ._sizes import format_bytes, parse_budget
 
-PROFILES = pathlib.Path(os.environ.get("REMAT_HLO_PROFILE_DIR")
-                        or pathlib.Path(__file__).with_name("profiles"))
-COLLECTION = "checkpoint=collection"
-
-Path = str | os.PathLike[str]
 Budget = int | str  # 12GiB, 80%, r80%, min, or bytes
 
 
-@dataclasses.dataclass(frozen=True)
-class Memory:
-    """Bytes of a module, as a memory model counts them. See rh_memory in remat_hlo.h."""
-    peak_bytes: int
-    temp_bytes: int
-    parameter_bytes: int
-    output_bytes: int
-    aliased_bytes: int
-    constant_bytes: int
-    total_bytes: int
-    lower_bound_bytes: int
-    peak_instruction: str
-    temp_more_bytes: int = 0
-    temp_less_bytes: int = 0
-    lower_bound_kind: str = ""
-
-    @property
-    def least_temp_bytes(self) -> int:
-        """The temporaries that XLA will assign, at least. On TPU it has yet to put some of them into VMEM."""
-        return self.temp_bytes - self.temp_less_bytes
-
-    @property
-    def most_temp_bytes(self) -> int:
-        """The temporaries that XLA will assign, at most, which is what limits count."""
-        return self.temp_bytes + self.temp_more_bytes
-
-    @property
-    def has_temp_range(self) -> bool:
-        return self.least_temp_bytes < self.most_temp_bytes
-
-    def counted_bytes(self, counts: str = "total") -> int:
-        """What a limit on `temp`, `temp+outputs` or `total` counts."""
-        return self._counted[counts]
-
-    def bound_bytes(self, counts: str = "total") -> int:
-        """What no order and no recomputation brings counted_bytes(counts) below."""
-        return lib.load().rh_counted_bound_bytes(ctypes.byref(self._struct), lib.COUNTS[counts])
-
-    def weigh(self, counts: str, limit_bytes: int, min_reducible_bytes: int = 0) -> str:
-        """What a budget asks of the module: `within`, `little`, `below` or `open`; see rh_prospect in
-        remat_hlo.h."""
-        return lib.name_of(lib.load().rh_weigh_budget(
-            ctypes.byref(self._struct), lib.COUNTS[counts], limit_bytes, min_reducible_bytes),
-            lib.PROSPECTS)
-
-    @functools.cached_property
-    def _struct(self):
-        return lib.Memory(**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)
-                             if f.type in (int, "int")}, lower_bound_kind=lib.encode(self.lower_bound_kind))
-
-    @functools.cached_property
-    def _counted(self):
-        return {name: lib.load().rh_counted_bytes(ctypes.byref(self._struct), number)
-                for name, number in lib.COUNTS.items()}
-
-
-@dataclasses.dataclass(frozen=True)
-class Cost:
-    """The modelled work of a module, weighted by trip counts, and its seconds on the device."""
-    flops: float
-    transcendentals: float
-    bytes_accessed: float
-    seconds: float
-    source: str = "roofline"  # whose seconds: "XLA:TPU's estimates", "measured, 12 steps", …
-
-
-@dataclasses.dataclass(frozen=True)
-class LiveValue:
-    """A value that is live at the peak."""
-    name: str
-    opcode: str
-    shape: str
-    category: str
-    bytes: int
-    op_name: str
-    source: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Change:
-    """A sum over values that differs between two modules."""
-    name: str
-    before_bytes: int
-    after_bytes: int
-
-
-# ---- devices ----
-
-def profile_text(name: str) -> bytes:
-    """The JSON text of a device profile: a name of `devices()`, or the path of a JSON file."""
-    path = pathlib.Path(name) if "/" in name or name.endswith(".json") else PROFILES / f"{name}.json"
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        known = ", ".join(devices())
-        raise ValueError(f"there is no device '{name}': {known}, or the path of a profile") from None
-
-
-def load_device(name):
-    """The handle of a device profile, by what names it. A file may have changed since it was read."""
-    return parse_profile(profile_text(name))
-
-
-@functools.lru_cache(maxsize=32)
-def parse_profile(text):
-    """The handle of a device profile, given as JSON."""
-    out = ctypes.c_void_p()
-    lib.call("rh_profile_parse", text, len(text), None, ctypes.byref(out), text=text)
-    return lib.Handle(out.value, "rh_profile_free")
-
-
-@functools.lru_cache(maxsize=4)
-def _parse_times(path, digest):
-    data = _decompress(pathlib.Path(path).read_bytes())
-    out = ctypes.c_void_p()
-    lib.call("rh_times_parse", data, len(data), ctypes.byref(out))
-    return lib.Handle(out.value, "rh_times_free")
-
-
-def times_digest(path: Path) -> str:
-    """What a profile with measured times is known by, besides its path."""
-    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
-
-
-def load_times(path):
-    """The handle of a profile with measured times: xplane.pb or trace.json of jax.profiler."""
-    return _parse_times(os.fspath(path), times_digest(path))
-
-
-def devices() -> list[str]:
-    """The names of the device profiles that come with the package."""
-    return sorted(path.stem for path in PROFILES.glob("*.json"))
-
-
-def algorithms() -> dict[str, str]:
-    """A dictionary of the algorithms, with a line on each."""
-    return dict(lib.entries("algorithms"))
-
-
-def schedulers() -> dict[str, str]:
-    """A dictionary of the schedulers, with a line on each."""
-    return dict(lib.entries("schedulers"))
-
-
 # ---- reading ----
-
-def _decompress(data):
-    if data[:2] == b"\x1f\x8b":
-        return gzip.decompress(data)
-    if data[:4] == b"\x28\xb5\x2f\xfd":
-        try:
-            from compression import zstd  # Python 3.14
-        except ImportError:
-            try:
-                import zstandard
-            except ImportError:
-                raise ValueError("the file is compressed with zstd, which needs Python 3.14 or the "
-                                 "package zstandard") from None
-            return zstandard.ZstdDecompressor().decompressobj().decompress(data)
-        return zstd.decompress(data)
-    return data
-
-
-def _text_of_jax(thing):
-    """The HLO text of what jax.jit(f).lower(…) or its .compile() returns, with all constants."""
-    if hasattr(thing, "runtime_executable"):  # jax.stages.Compiled
-        modules = thing.runtime_executable().hlo_modules()
-        if len(modules) != 1:
-            raise ValueError(f"the program has {len(modules)} modules, not one")
-        return print_hlo(modules[0])
-    if hasattr(thing, "compiler_ir"):  # jax.stages.Lowered
-        return print_hlo(thing.compiler_ir("hlo").get_hlo_module())
-    return print_hlo(thing)
-
-
-def print_hlo(module: typing.Any) -> str:
-    """The text of jaxlib's HloModule, constants included: without them XLA makes values up."""
-    try:
-        from jaxlib._hlo import HloPrintOptions
-    except ImportError:
-        from jaxlib.xla_extension import HloPrintOptions
-    options = HloPrintOptions()
-    options.print_large_constants = True
-    return module.to_string(options)
-
-
-def _read(source):
-    """(bytes of text, a name for messages)"""
-    if isinstance(source, bytes):
-        return _decompress(source), None
-    if isinstance(source, os.PathLike):
-        return _decompress(pathlib.Path(source).read_bytes()), os.fspath(source)
-    if isinstance(source, str):
-        if "\n" in source or source.lstrip().startswith("HloModule"):
-            return source.encode(), None
-        return _decompress(pathlib.Path(source).read_bytes()), source
-    if hasattr(source, "runtime_executable") or hasattr(source, "compiler_ir") or \
-            hasattr(source, "to_string"):
-        return _text_of_jax(source).encode(), None
-    raise TypeError(f"a module is HLO text, a path, or what jax.jit(f).lower(…) or its .compile() "
-                    f"returns, not {type(source).__name__}")
-
 
 def load(source: typing.Any, *, target: str = "auto", copies: str = "auto", device: str = "a100-80g",
          scheduler: str = "auto", times: Path | None = None) -> Module:
@@ -244,7 +35,7 @@ def load(source: typing.Any, *, target: str = "auto", copies: str = "auto", devi
     (xplane.pb, or the trace.json.gz beside it), whose times replace modelled ones.
 
     Raises InputError with the place if XLA would not read the text either."""
-    text, path = _read(source)
+    text, path = read_source(source)
     # What jit(f).lower(…) returns has been through none of XLA's passes.
     is_lowered = hasattr(source, "compiler_ir") and not hasattr(source, "runtime_executable")
     copies = "pending" if copies == "auto" and is_lowered else copies
@@ -548,7 +339,7 @@ class Module:
 
         def visit(_, change):
             change = change.contents
-            changes.append(Change(_place(change), change.before_bytes, change.after_bytes))
+            changes.append(Change(place(change), change.before_bytes, change.after_bytes))
 
         with self._report(memory_model) as old, after._report(memory_model) as new, \
                 lib.called_back(lib.CHANGE_FN, visit) as callback:
@@ -587,87 +378,6 @@ def patch_proto(before, after, proto, attribute=None, value=None):
     options = lib.PatchOptions(attribute=lib.encode(attribute), value=lib.encode(value))
     return lib.collect("rh_patch_proto", before._handle.pointer, after._handle.pointer, proto,
                        len(proto), ctypes.byref(options))
-
-
-def _place(struct):
-    """What a sum is of, with the line if it is of one."""
-    return f"{struct.name}:{struct.line}" if struct.line else str(struct.name)
-
-
-def read_memory(struct):
-    return Memory(**{field.name: getattr(struct, field.name) for field in
-                     dataclasses.fields(Memory) if field.type in (int, "int")},
-                  peak_instruction=str(struct.peak_instruction),
-                  lower_bound_kind=(struct.lower_bound_kind or b"").decode())
-
-
-@contextlib.contextmanager
-def written_as_a_whole(path):
-    """The path to write to instead: what is written takes the place of the file at the end of the block, or none of it
-    does. As with the tool, links are followed, modes are kept, and what is no file, such as /dev/stdout, is written to."""
-    path = pathlib.Path(os.path.realpath(path))
-    is_there = path.exists()
-    if is_there and not path.is_file():
-        yield path
-        return
-    part = path.with_name(f".{uuid.uuid4().hex}")  # others may write the same file at this time
-    try:
-        yield part
-        if is_there:
-            shutil.copymode(path, part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def write_file(path, text):
-    """Writes a file, if there is a path. Returns the text."""
-    if path is not None:
-        with written_as_a_whole(path) as part:
-            part.write_text(text, encoding="utf-8")
-    return text
-
-
-def parse_plan(plan):
-    """The handle of a plan: JSON text, or the path of it."""
-    if isinstance(plan, os.PathLike) or not plan.lstrip().startswith("{"):
-        plan = pathlib.Path(plan).read_text(encoding="utf-8")
-    text, out = plan.encode(), ctypes.c_void_p()
-    lib.call("rh_plan_parse", text, len(text), ctypes.byref(out), text=text)
-    return lib.Handle(out.value, "rh_plan_free")
-
-
-def _lines(expressions):
-    if expressions is None or isinstance(expressions, str):
-        return lib.encode(expressions)
-    return lib.encode("\n".join(expressions)) if expressions else None
-
-
-def remat_options(*, algorithm="auto", memory_model="heap", limit_counts="total",
-                  emit="scheduled", protect="auto", small_node_limit=None, modes=("recompute",),
-                  remat_collectives=False, block_size_limit=1, pin=None, never=None, parameters=None,
-                  effort=5, time_limit=0, num_threads=1):
-    """(options of rh_remat, what they refer to). Raises ValueError."""
-    name, _, collection = algorithm.partition(":") if algorithm.startswith(COLLECTION) else (
-        algorithm, "", "")
-    if name == COLLECTION and not collection:
-        raise ValueError(f"{COLLECTION} needs what to keep: {COLLECTION}:REGEX")
-    if name not in algorithms():
-        raise ValueError(f"algorithm: '{name}' is none of {', '.join(algorithms())}")
-    bits = lib.flags("modes", modes, lib.MODES)
-    settings = "\n".join(f"{key}={value}" for key, value in (parameters or {}).items())
-    strings = [lib.encode(name), lib.encode(memory_model), lib.encode(collection or None),
-               _lines(pin), _lines(never), lib.encode(settings or None)]
-    options = lib.RematOptions(
-        algorithm=strings[0], memory_model=strings[1],
-        limit_counts=lib.choice("limit_counts", limit_counts, lib.COUNTS),
-        emit=lib.choice("emit", emit, lib.EMITS),
-        protect=lib.choice("protect", protect, lib.PROTECTS),
-        small_node_bytes=-1 if small_node_limit is None else parse_size(small_node_limit),
-        modes=bits, remat_collectives=remat_collectives, block_size_limit=block_size_limit,
-        collection=strings[2], pin=strings[3], never=strings[4], parameters=strings[5],
-        effort=effort, time_limit_seconds=time_limit, num_threads=num_threads)
-    return options, strings
 
 
 # ---- results ----
@@ -779,71 +489,3 @@ class Rematerialized(Module):
 
     def _repr_html_(self):
         return _show.remat_html(self)
-
-
-class Report:
-    """Where the memory of a module goes at its peak. `live` are the values there, largest first;
-    `by` has their sums by category, opcode, source, op_name and computation."""
-
-    def __init__(self, module, struct):
-        self.module, self.name = module, str(struct.module)
-        self.memory_model, self.target = struct.memory_model.decode(), struct.target.decode()
-        self.memory = read_memory(struct.memory.contents)
-        self.fragmentation_bytes = struct.fragmentation_bytes
-        self.shared_bytes, self.num_positions = struct.shared_bytes, struct.num_positions
-        self.peak_position = struct.peak_position
-        self.live = [self._value(struct.live[i].contents) for i in range(struct.num_live)]
-        self.by = {name: self._sums(struct.sums[number]) for name, number in lib.SUMS.items()}
-
-    @staticmethod
-    def _value(value):
-        source = str(value.source_file)
-        return LiveValue(str(value.name), str(value.opcode), str(value.shape),
-                         value.category.decode(), value.bytes, str(value.op_name),
-                         f"{source}:{value.source_line}" if source else "")
-
-    @staticmethod
-    def _sums(sums):
-        return {_place(one): one.bytes for one in (sums.list[i].contents for i in range(sums.len))}
-
-    def to_dict(self) -> dict[str, typing.Any]:
-        """All of it as plain values, for json.dumps."""
-        return {"name": self.name, "memory": dataclasses.asdict(self.memory), "by": self.by,
-                "live": [dataclasses.asdict(value) for value in self.live]}
-
-    def __str__(self):
-        return _show.report_text(self)
-
-    def __repr__(self):
-        return (f"<Report {self.name}: peak {format_bytes(self.memory.peak_bytes)} at "
-                f"{self.memory.peak_instruction}>")
-
-    def _repr_html_(self):
-        return _show.report_html(self)
-
-
-class Comparison:
-    """What algorithms save under budgets."""
-    Row = collections.namedtuple("Row", "algorithm mem_limit is_met before_bytes after_bytes "
-                                 "added_time num_rematerialized seconds error")
-
-    def __init__(self, name, rows):
-        self.name, self.rows = name, rows
-
-    def __iter__(self):
-        return iter(self.rows)
-
-    def __len__(self):
-        return len(self.rows)
-
-    def to_json(self) -> str:
-        return json.dumps([row._asdict() for row in self.rows])
-
-    def __str__(self):
-        return _show.comparison_text(self)
-
-    def __repr__(self):
-        return f"<Comparison {self.name}: {len(self.rows)} results>"
-
-    def _repr_html_(self):
-        return _show.comparison_html(self)

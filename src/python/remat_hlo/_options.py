@@ -6,8 +6,9 @@ import hashlib
 import os
 import re
 
+from ._files import devices, times_digest
 from ._library import COUNTS, EFFORT_BY_SIZE, PROTECTS
-from ._module import devices, remat_options, times_digest
+from ._request import remat_options
 from ._sizes import SHARE, parse_budget, parse_part, parse_size
 
 STAGES = ("POST_SCHEDULER", "PRE_SCHEDULER", "BEFORE_OPTIMIZATIONS")

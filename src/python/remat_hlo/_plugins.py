@@ -7,7 +7,7 @@ that are not there (jax.experimental.topologies), for which JAX has no backend."
 import json
 import os
 
-from ._module import profile_text
+from ._files import profile_text
 
 # How JAX calls a plugin, and how the clients of some plugins call their platform.
 PLUGINS = {"tpu": ("tpu",), "cuda": ("cuda",), "rocm": ("rocm",), "gpu": ("cuda", "rocm")}

@@ -8,7 +8,8 @@ import logging
 import re
 
 from . import _library as lib
-from ._module import print_hlo, print_proto
+from ._files import print_hlo
+from ._module import print_proto
 
 LOGGER = logging.getLogger("remat_hlo")
 

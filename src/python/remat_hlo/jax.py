@@ -27,8 +27,8 @@ from ._checkpoints.fit import Fit, fit
 from ._checkpoints.mark import checkpoint
 from ._checkpoints.targets import MissingPlugin
 from ._decide import CHANGED, LiveReport
+from ._files import written_as_a_whole
 from ._hooks import NAME
-from ._module import written_as_a_whole
 from ._options import Options
 from ._sizes import format_bytes, format_percent
 

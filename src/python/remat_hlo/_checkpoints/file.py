@@ -11,7 +11,7 @@ import os
 import threading
 import typing
 
-from .._module import write_file
+from .._files import write_file
 from . import digest as digests
 from . import mark, plan_text
 from .levels import Block, Segment

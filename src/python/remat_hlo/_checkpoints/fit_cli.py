@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from .._module import write_file
+from .._files import write_file
 
 
 def main(words):

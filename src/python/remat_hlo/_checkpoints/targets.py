@@ -6,7 +6,7 @@ import json
 import math
 import typing
 
-from .._module import profile_text
+from .._files import profile_text
 from .._plugins import share_for_programs
 from .absent import GPUS, TPUS, describe_gpu, gpu_environment, tpu_environment
 
