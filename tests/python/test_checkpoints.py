@@ -19,8 +19,9 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from checkpoint_programs import PROGRAMS, array, clipped, layer, weights  # noqa: E402
 
+import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
-from remat_hlo._checkpoints import analysis, costs, cut, driver, levels, mark, targets  # noqa: E402
+from remat_hlo._checkpoints import analysis, compiling, costs, cut, driver, levels, mark, targets  # noqa: E402
 from remat_hlo._checkpoints.equations import flatten  # noqa: E402
 
 RATES = costs.Rates(targets.find_target("cpu").profile_data())
@@ -565,6 +566,16 @@ class Fitting(CheckpointTest):
         self.assertEqual((answer.is_fitting, answer.exit_code), (False, 1))
         self.assertAlmostEqual(answer.missing_bytes / 2**30, 2.85, places=2)
         self.assertIn("Ran out of memory", str(answer))
+
+    def test_a_fault_of_the_library_is_said(self):
+        """XLA's figures are an answer all the same."""
+        step, shapes = wide_step()
+        fault = remat_hlo.InternalError("RH_ERR_INTERNAL", [])
+        with unittest.mock.patch.object(compiling, "load_module", side_effect=fault), \
+                self.assertWarnsRegex(UserWarning, "RH_ERR_INTERNAL"):
+            answer = live.fit(step, *shapes, device="cpu", max_compilations=1)
+        self.assertGreater(answer.total_bytes, 0)
+        self.assertIsNone(answer.measured.seconds)
 
     def test_other_errors_are_errors(self):
         step, shapes = wide_step()

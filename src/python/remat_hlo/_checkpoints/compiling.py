@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 import jax
 
@@ -69,8 +70,15 @@ def modelled_seconds(text, target):
     """By the library's model and the target's profile; None for a module that it cannot read."""
     try:
         return load_module(text, device=target.profile).cost().seconds
-    except (lib.Error, ValueError):
+    except (lib.Error, ValueError) as error:
+        warn_of_fault(error)
         return None
+
+
+def warn_of_fault(error):
+    """What the library refuses is missing from an answer without a word; that it has a fault is said."""
+    if isinstance(error, lib.InternalError):
+        warnings.warn(f"remat_hlo: {error}", stacklevel=2)
 
 
 # ---- for devices that are not there ----

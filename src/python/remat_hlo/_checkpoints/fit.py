@@ -145,13 +145,15 @@ def _look_inside(made):
         module = load_module(made.measured.hook_text, device=made.target.profile)
         made.peak = _by_line(module.report().by["source"])
         before = module.memory()
-    except (lib.Error, ValueError):  # a text that the library does not know: XLA's figures stand alone
+    except (lib.Error, ValueError) as error:  # a text that the library does not know: XLA's figures stand alone
+        compiling.warn_of_fault(error)
         return
     given = made.measured.total_bytes - made.measured.temp_bytes if made.measured.total_bytes is not None else 0
     for budget in HOOK_BUDGETS:
         try:
             result = module.remat(budget, effort=HOOK_EFFORT)
-        except (lib.Error, ValueError):  # nothing can be rewritten here
+        except (lib.Error, ValueError) as error:  # nothing can be rewritten here
+            compiling.warn_of_fault(error)
             break
         if result.memory_after.temp_bytes < before.temp_bytes:
             made.curve.append(Point("hook", given + result.memory_after.temp_bytes, result.added_time))
@@ -168,7 +170,8 @@ def _advice(module, limit):
     """What to change in the program, as Module.advise has it; None where it has nothing to say."""
     try:
         found = module.advise(limit)
-    except (lib.Error, ValueError):
+    except (lib.Error, ValueError) as error:
+        compiling.warn_of_fault(error)
         return None
     return found if found["remedies"] else None
 
