@@ -1,7 +1,8 @@
 /* The order of XLA:TPU's memory-space assignment, found by comparison with its dumps: best fit by
- * begin, and of equal begins the largest first. Memory that colocated values have one after another
- * is never used for others in between. A heap that is higher than the capacity, the device's
- * memory, is packed again as by `xla` (MemorySpaceAssignmentBestFitRepacker). */
+ * begin; of values that one instruction defines, heap_simulate() lets those begin first that end
+ * first. Memory that colocated values have one after another is never used for others in between. A
+ * heap that is higher than the capacity, the device's memory, is packed again as by `xla`
+ * (MemorySpaceAssignmentBestFitRepacker). */
 #include "analysis/pack/start.h"
 
 #include "analysis/pack/best_fit.h"
