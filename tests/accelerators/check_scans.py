@@ -18,10 +18,10 @@ import re
 import subprocess
 import sys
 
-import check_accelerators as harness
+import judge
 import scan_programs
 from apart import find
-from check_accelerators import Case, Compiled
+from compiled import Case, Compiled, folder_of, make
 from safe_walk import Fault
 from targets import TARGETS
 
@@ -53,11 +53,11 @@ class Comparison:
 
     def compile(self, name, route="plain", budget=""):
         case = Case(name, self.target, route, budget)
-        folder = harness.folder_of(case, self.arguments)
+        folder = folder_of(case, self.arguments)
         kept = folder / "truth" / "truth.json"
         if self.arguments.kept and kept.exists():
             return Compiled(case, folder, json.loads(kept.read_text()), 0)
-        return harness.make(case, self.arguments)
+        return make(case, self.arguments)
 
     def measure(self, made):
         """(temporaries, modelled seconds) as the tool says them of a program that is left as it is."""
@@ -74,10 +74,10 @@ class Comparison:
         """What XLA assigns of the module that it is given: (temporaries, modelled seconds)."""
         beside = plain.total_bytes() - plain.truth()["temp_size_in_bytes"]
         made = self.compile(plain.case.program, "hook", "min" if limit is None else str(limit + beside))
-        report = harness.report_of_hook(made)
+        report = judge.report_of_hook(made)
         if made.fault or report is None or not made.truth():
             raise ValueError(made.fault or "the hook was not asked")
-        harness.walk(made)
+        judge.walk(made)
         return made.truth()["temp_size_in_bytes"], self.seconds * (1 + (report.get("added_time") or 0))
 
     def add(self, temp_bytes, seconds):

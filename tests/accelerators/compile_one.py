@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compiles one program for one target, with or without us, in a process of its own: libtpu takes one target in a
-process, and a compilation for TPU is stopped by ending the process (check_accelerators.py).
+process, and a compilation for TPU is stopped by ending the process (apart.py).
 
 usage: compile_one.py CASE, a JSON object: program, target, seed, route (plain, hook or before), budget,
 algorithm, folder, given. FOLDER/dump gets XLA's dump; FOLDER/hook what the hook was given and gave back; outcome.json
