@@ -242,6 +242,12 @@ bool inst_has_unspecified_api(const Module *module, InstId id) {
          inst_attr_int(module, id, ATTR_API_VERSION, 0) == API_VERSION_UNSPECIFIED;
 }
 
+bool inst_allocates(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_CUSTOM_CALL && inst->num_operands == 0 && inst->num_callees == 0 &&
+         str_is(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "AllocateBuffer");
+}
+
 InstId inst_implied_by(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode != OPCODE_ASYNC_START || inst->num_callees != 1) return NO_ID;

@@ -337,6 +337,10 @@ bool inst_is_converting_copy(const Module *module, InstId id);
  * call whose message gives no version, and which its parser refuses. */
 bool inst_has_unspecified_api(const Module *module, InstId id);
 
+/* Whether an instruction only names memory in which nothing has been written yet: what XLA:TPU
+ * makes of the initial value of a stack of which every slice is written. */
+bool inst_allocates(const Module *module, InstId id);
+
 /* Returns true if the instruction runs the computations that it names. Of the instructions of an
  * asynchronous operation, that is the start. */
 bool inst_runs_callees(const Module *module, InstId id);

@@ -154,6 +154,8 @@ static const struct {
      "p = f32[8,128]" V " parameter(0)\n"
      "ROOT x = f32[16,128]" V " custom-call(p, p), custom_call_target=\"ConcatBitcast\"\n",
      UNIT_KERNEL, 0},
+    {"", "ROOT x = f32[16,128]" T " custom-call(), custom_call_target=\"AllocateBuffer\"\n",
+     UNIT_KERNEL, 0},
     {"",
      "p = f32[100,200]" T " parameter(0)\n"
      "ROOT x = (f32[100,200]" V ", f32[100,200]" T ", u32[]) copy-start(p)\n",

@@ -145,10 +145,12 @@ static bool moves_arrays(const Module *module, InstId id) {
   return found;
 }
 
-/* Joins arrays that lie side by side in memory, and moves nothing. */
-static bool is_concat_bitcast(const Module *module, InstId id) {
-  return inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL &&
-         str_is(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "ConcatBitcast");
+/* Custom calls that name memory, and move nothing: one that joins arrays that lie side by side, and
+ * one that allocates an array. */
+static bool only_names_memory(const Module *module, InstId id) {
+  bool is_joined = inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL &&
+                   str_is(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "ConcatBitcast");
+  return is_joined || inst_allocates(module, id);
 }
 
 /* In the computation that `slice-start(…)` implies, which runs beside others. */
@@ -159,7 +161,7 @@ static bool is_asynchronous(const Module *module, InstId id) {
 
 CostUnits units_of_inst(const Module *module, const CostTable *table, InstId id) {
   CostUnits units = {0};
-  if (opcode_is_split((Opcode)inst_get(module, id)->opcode) || is_concat_bitcast(module, id) ||
+  if (opcode_is_split((Opcode)inst_get(module, id)->opcode) || only_names_memory(module, id) ||
       is_asynchronous(module, id) || !moves_arrays(module, id)) {
     return units;
   }

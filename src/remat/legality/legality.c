@@ -109,7 +109,9 @@ static bool runs_collective(const Module *module, InstId id, Arena *scratch) {
 
 KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch) {
   KeepReason reason = recompute_verdict(legality, id);
-  if (reason != KEEP_CONTROL_FLOW) return reason;
+  bool may_repeat = reason == KEEP_CONTROL_FLOW ||
+                    (reason == KEEP_CUSTOM_CALL && inst_allocates(legality->module, id));
+  if (!may_repeat) return reason;
   if (inst_is_placed(legality->module, &legality->placed, id)) return KEEP_MEMORY_SPACE;
   reason = common_reason(legality, id);
   bool has_collective = reason == KEEP_NONE && runs_collective(legality->module, id, scratch);

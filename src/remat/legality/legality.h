@@ -60,7 +60,8 @@ KeepReason recompute_verdict(const Legality *legality, InstId id);
 
 /* As recompute_verdict, but a call, a conditional or a loop may also be repeated, with copies of
  * its own of all computations that it calls, if neither side effects nor collectives run in it:
- * copies of collectives would need new channels. O(instructions that it runs). */
+ * copies of collectives would need new channels. So may a custom call that only allocates memory,
+ * with which an inner loop begins its stacks on TPU. O(instructions that it runs). */
 KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch);
 
 /* As recompute_verdict, but also whether users of `id` can be redirected to a clone of it. Control

@@ -123,15 +123,17 @@ static InstId read_invariant(Border *border, const Reader *reader, const ScanVal
   return maker_clone_constant(border->maker, origin.inst, shape, reader->loop->body, position);
 }
 
-/* A copy of a value that others may read after it was overwritten. */
+/* A copy of a value that others may read after it was overwritten. Of memory that nothing has
+ * written yet there is nothing to copy: it is allocated once more. */
 static InstId own_copy(Border *border, InstId id, uint32_t position) {
-  InstId copy =
-      rewrite_add_helper(border->maker->rewrite, inst_get(border->maker->module, id)->parent,
-                         (InstSpec){.opcode = OPCODE_COPY,
-                                    .shape = inst_get(border->maker->module, id)->shape,
-                                    .operands = &id,
-                                    .num_operands = 1});
-  maker_insert(border->maker, copy, position);
+  Maker *maker = border->maker;
+  const Instruction *inst = inst_get(maker->module, id);
+  InstSpec spec = {.opcode = OPCODE_COPY, .shape = inst->shape, .operands = &id, .num_operands = 1};
+  InstId copy = inst_allocates(maker->module, id)
+                    ? rewrite_clone_into(maker->rewrite, id, inst->parent, NULL, maker->schedule,
+                                         maker->arena)
+                    : rewrite_add_helper(maker->rewrite, inst->parent, spec);
+  maker_insert(maker, copy, position);
   return copy;
 }
 

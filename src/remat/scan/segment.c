@@ -55,6 +55,17 @@ bool scan_is_cut(const ScanValues *values, const ScanCut *cut, uint32_t stack) {
   return only && reads_alike(cut->read, only, values->stacks->loops);
 }
 
+/* Whether each segment can store what of the state the next iteration needs. */
+static bool can_stack_state(const Stacks *stacks, uint32_t loop_index) {
+  const Loop *loop = &stacks->loops->list[loop_index];
+  const Module *module = stacks->loops->module;
+  for (uint32_t e = 0; e < loop->num_elements; e++) {
+    const Shape *shape = shape_get(&module->shapes, inst_shape(module, loop->id)->elements[e]);
+    if (stacks_is_state(stacks, loop_index, e) && !scan_may_stack(shape)) return false;
+  }
+  return true;
+}
+
 /* Whether the state, apart from stacks, consists of arrays, which can be stored. */
 static bool has_storable_state(const Stacks *stacks, uint32_t loop_index) {
   const Loop *loop = &stacks->loops->list[loop_index];
@@ -83,8 +94,8 @@ bool scan_can_segment(const ScanValues *values) {
   /* XLA's copies of the state keep apart what the loop changes; a loop without them is not cut. */
   return inst_get(loops->module, writer->init)->users.len == 1 &&
          inst_get(loops->module, reader->init)->users.len == 1 &&
-         has_storable_state(stacks, values->loop) && has_storable_state(stacks, read->loop) &&
-         !inst_has_control(loops->module, writer->id) &&
+         has_storable_state(stacks, values->loop) && can_stack_state(stacks, values->loop) &&
+         has_storable_state(stacks, read->loop) && !inst_has_control(loops->module, writer->id) &&
          !inst_has_control(loops->module, reader->id);
 }
 

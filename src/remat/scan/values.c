@@ -357,12 +357,17 @@ static bool may_run_again(const Finder *finder) {
   return true;
 }
 
+bool scan_may_stack(const Shape *shape) {
+  if (!shape_is_array(shape) || shape->has_dynamic || shape_memory_space(shape) != 0) return false;
+  const LayoutExtras *extras = shape->extras;
+  return shape->rank != 1 || !extras || extras->num_tile_words == 0 || extras->tile_words[0] != 1;
+}
+
 static void judge_value(const Finder *finder, ScanValue *value) {
   const Module *module = finder->module;
   value->bytes = stack_bytes(finder, value);
   const Shape *shape = shape_get(&module->shapes, value->shape);
-  bool may_get_stack = value->holder != NO_ID && value->bytes > 0 && shape_is_array(shape) &&
-                       !shape->has_dynamic && shape_memory_space(shape) == 0 &&
+  bool may_get_stack = value->holder != NO_ID && value->bytes > 0 && scan_may_stack(shape) &&
                        value->kind != SCAN_COUNT && count_counter_of(finder->loop) != NO_ID;
   value->may_store = value->stack != NO_ID || may_get_stack;
   if (value->may_store && !value->must_store)

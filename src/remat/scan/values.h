@@ -65,6 +65,10 @@ typedef struct ScanContext {
   bool is_tpu;         /* XLA:TPU compiles the module */
 } ScanContext;
 
+/* Whether a new stack may hold arrays of this shape. It has their tiles, and XLA:TPU refuses an
+ * array of two dimensions in tiles of one, such as a vector has. */
+bool scan_may_stack(const Shape *shape);
+
 /* The values that the stacks of a loop hold, and all that these are computed from. An empty list if
  * no stack of the loop is read slice by slice in loops that count. O(instructions of the body). */
 ScanValues scan_values_find(const ScanContext *context, uint32_t loop, Arena *out, Arena *scratch);

@@ -1,0 +1,1 @@
+verify allocated.hlo allocated_fewer_layers.hlo

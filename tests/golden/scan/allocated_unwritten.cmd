@@ -1,0 +1,1 @@
+verify allocated.hlo allocated_unwritten.hlo
