@@ -175,7 +175,13 @@ static bool add_measured(Advisor *advisor, const rh_remedy *draft, rh_module *af
 }
 
 bool advisor_add(Advisor *advisor, const rh_remedy *remedy, rh_module *after) {
+  return advisor_add_sparing(advisor, remedy, after, 0);
+}
+
+bool advisor_add_sparing(Advisor *advisor, const rh_remedy *remedy, rh_module *after,
+                         double spared_seconds) {
   Measured measured = measure_after(advisor, after);
+  measured.seconds -= spared_seconds;
   return add_measured(advisor, remedy, after, &measured, advisor->is_sketch);
 }
 

@@ -75,6 +75,11 @@ void advisor_free(Advisor *advisor);
  * whether it stays. */
 bool advisor_add(Advisor *advisor, const rh_remedy *remedy, rh_module *after);
 
+/* The same for a module that has something in it which the changed program does not compute, and
+ * that takes no memory at the peak. */
+bool advisor_add_sparing(Advisor *advisor, const rh_remedy *remedy, rh_module *after,
+                         double spared_seconds);
+
 /* The same for a module whose modelled time says nothing, because arrays in it have other shapes.
  */
 bool advisor_add_timed(Advisor *advisor, const rh_remedy *remedy, rh_module *after,

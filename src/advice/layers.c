@@ -238,6 +238,8 @@ static void find_derived(Finder *finder) {
       is_derived = finder->is_derived[inst_operand(module, id, i)];
     finder->is_derived[id] = is_derived;
   }
+  for (SchedPos pos = 0; pos < finder->forward->begin; pos++)
+    finder->is_derived[finder->forward->sequence.ids[pos]] = false;
 }
 
 static FrameCounts count_frames(const Finder *finder) {
@@ -529,6 +531,16 @@ static uint32_t *new_instances(const Finder *finder) {
   return instances;
 }
 
+/* Whether all of the module was traced in a function: it is the one that calls jax.jit, or further
+ * out, and no part of the program that is compiled. */
+static bool is_outside(const Module *module, const Call *call) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    int32_t frame = frame_of(module, id);
+    if (frame > 0 && !caller_on_stack(module, frame, call)) return false;
+  }
+  return true;
+}
+
 static void add_functions(Finder *finder) {
   const Module *module = finder->forward->module;
   find_calls(finder);
@@ -536,6 +548,7 @@ static void add_functions(Finder *finder) {
   for (uint32_t i = 0; i < finder->calls.len; i++) {
     const Call *call = &finder->calls.data[i];
     SourceFrame caller;
+    if (is_outside(module, call)) continue;
     Layers layers = {.function = call->function,
                      .call = i,
                      .instance_of = new_instances(finder),

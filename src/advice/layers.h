@@ -36,9 +36,10 @@ typedef struct LayersList {
 typedef struct ForwardPart {
   const Module *module;
   Sequence sequence;
-  SchedPos end;  /* its last position; NO_ID = there is no forward part */
-  SchedPos turn; /* the last position behind it of what reads nothing but it: the backward part
-                    waits for nothing there, so nothing is computed again for it */
+  SchedPos begin; /* what is before it belongs to no repetition */
+  SchedPos end;   /* its last position; NO_ID = there is no forward part */
+  SchedPos turn;  /* the last position behind it of what reads nothing but it: the backward part
+                     waits for nothing there, so nothing is computed again for it */
 } ForwardPart;
 
 /* Where names of operations say what is a transpose, the position that separates best what is from

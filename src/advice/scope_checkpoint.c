@@ -10,6 +10,7 @@
 #include "advice/cut_sums.h"
 #include "advice/layers.h"
 #include "advice/order_anew.h"
+#include "advice/present_checkpoint.h"
 #include "emit/human.h"
 #include "remat/algorithms/forward_end.h"
 
@@ -30,10 +31,19 @@ static const char *policy_name(Policy policy) {
   }
 }
 
+/* Whether the forward part is what an existing checkpoint computes again all at once. */
+typedef enum Inside {
+  INSIDE_NOTHING,
+  INSIDE_THE_ONLY, /* a checkpoint around everything, which others then replace */
+  INSIDE_ONE,      /* one of several, which stays */
+} Inside;
+
 typedef struct Study {
   Advisor *advisor;
   CompId comp;
   ForwardPart forward;
+  Inside inside;
+  double spared_seconds;  /* if what is there computes nothing again any more */
   bool *is_product;       /* by InstId */
   bool *is_batch_product; /* by InstId: it has batch dimensions */
   Arena *arena;
@@ -61,7 +71,6 @@ static bool has_batch_dims(const Module *module, InstId id) {
 static Study study_open(Advisor *advisor, CompId comp, Arena *arena) {
   const Module *module = advisor->module;
   Study study = {.advisor = advisor, .comp = comp, .arena = arena};
-  study.forward = forward_part_of(module, advisor->schedule->of[comp], advisor->scratch);
   study.is_product = find_heavy(module, arena, advisor->scratch);
   study.is_batch_product = arena_zarray(arena, bool, module->insts.len);
   for (InstId id = 0; id < module->insts.len; id++)
@@ -225,8 +234,8 @@ static void want_outputs(const Study *study, const Proposal *proposal, Checkpoin
 }
 
 /* Computes handed-on values again for their own backward part: under a checkpoint it does not read
- * what was kept as the input of the next repetition. It matters on a TPU, which then keeps the input
- * in bf16, see narrow_inputs(). */
+ * what was kept as the input of the next repetition. It matters on a TPU, which then keeps the
+ * input in bf16, see narrow_inputs(). */
 static void repeat_outputs(const Study *study, const Proposal *proposal, Cloning *cloning) {
   const CheckpointChoice *choice = &cloning->choice;
   Module *module = cloning->made->module;
@@ -466,8 +475,10 @@ static const char *times_text(const Study *study, const Proposal *proposal) {
 
 /* Where the function is called or, of a scope, the first line in it. */
 static SourcePlace place_of(const Study *study, const Layers *layers) {
-  if (layers->place.file.len)
-    return (SourcePlace){.file = kept(study, layers->place.file), .line = layers->place.line};
+  if (layers->place.file.len) {
+    SourcePlace place = present_place(study->advisor->module, layers->function, layers->place);
+    return (SourcePlace){.file = kept(study, place.file), .line = place.line};
+  }
   for (SchedPos pos = 0; pos <= study->forward.end; pos++) {
     if (layers->instance_of[pos] == NO_ID) continue;
     SourcePlace place = advisor_place(study->advisor, study->forward.sequence.ids[pos]);
@@ -476,10 +487,27 @@ static SourcePlace place_of(const Study *study, const Layers *layers) {
   return (SourcePlace){0};
 }
 
+/* Why what is there does not help; empty if nothing is. */
+static const char *explain_present(const Study *study, PresentCheckpoint present) {
+  static const char at_once[] =
+      " The checkpoint that is there computes all that is inside it again at once, before its "
+      "backward part begins, so that all of it lives together.";
+  switch (study->inside) {
+    case INSIDE_THE_ONLY: return at_once;
+    case INSIDE_ONE:
+      return arena_printf(study->advisor->out, "%s These come inside it, or it is cut.", at_once);
+    default: return present_explanation(present);
+  }
+}
+
 static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy *remedy) {
+  static const char *const where[] = {"", ", in place of the one around everything",
+                                      ", inside the one that is there"};
   Advisor *advisor = study->advisor;
   const Layers *layers = proposal->layers;
   SourcePlace place = place_of(study, layers);
+  PresentCheckpoint present =
+      study->inside ? PRESENT_NONE : present_checkpoint(advisor, study->forward.sequence, layers);
   Str function = kept(study, layers->function), scope = kept(study, layers->scope);
   const char *policy = policy_name(proposal->policy);
   const char *what =
@@ -487,25 +515,28 @@ static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy
           ? arena_printf(advisor->out, "the function `%.*s`", (int)function.len, function.data)
           : arena_printf(advisor->out, "what is in the scope `%.*s`", (int)scope.len, scope.data);
   advisor_set_place(remedy, place);
+  if (present == PRESENT_SAVES) remedy->confidence = "medium"; /* part of it is there already */
   remedy->function = text_of_str(function);
   remedy->scope = text_of_str(scope);
   if (policy) remedy->policy = advice_text(advisor->out, "%s", policy);
   remedy->title =
-      advice_text(advisor->out, "%s: put %s under a checkpoint%s%s", advisor_where(advisor, place),
-                  what, times_text(study, proposal),
+      advice_text(advisor->out, "%s: put %s under a checkpoint%s%s%s%s",
+                  advisor_where(advisor, place), what, times_text(study, proposal),
                   proposal->policy == POLICY_DOTS          ? ", which keeps matrix products"
                   : proposal->policy == POLICY_WEIGHT_DOTS ? ", which keeps products with weights"
-                                                           : "");
-  remedy->code = advice_text(advisor->out, "%s",
+                                                           : "",
+                  where[study->inside], present_title(present));
+  remedy->code = advice_text(advisor->out, "%s%s",
                              framework_checkpoint(advisor->module, advisor->framework, function,
-                                                  scope, policy, advisor->out));
+                                                  scope, policy, advisor->out),
+                             present_note(present));
   remedy->explanation = advice_text(
       advisor->out,
-      "The backward part reads %s that %s made, and that waits for it since the forward part. "
-      "Under "
-      "a checkpoint the inputs wait instead, and the backward part computes the rest again, one "
-      "repetition at a time.",
-      human_bytes(remedy->bytes_at_peak).text, function.len ? "it" : "the scope");
+      "The backward part reads %s that %s made, and that waits for it%s. Under a checkpoint the "
+      "inputs wait instead, and the backward part computes the rest again, one repetition at a "
+      "time.%s",
+      human_bytes(remedy->bytes_at_peak).text, function.len ? "it" : "the scope",
+      study->inside ? "" : " since the forward part", explain_present(study, present));
 }
 
 static bool propose(Study *study, const Proposal *proposal) {
@@ -520,7 +551,7 @@ static bool propose(Study *study, const Proposal *proposal) {
   rh_module *made = simulate(study, proposal, &remedy.bytes_at_peak, &is_sketch);
   if (!made) return false;
   write_remedy(study, proposal, &remedy);
-  if (!advisor_add(study->advisor, &remedy, made)) return false;
+  if (!advisor_add_sparing(study->advisor, &remedy, made, study->spared_seconds)) return false;
   advisor_last(study->advisor)->is_sketch |= is_sketch;
   return true;
 }
@@ -547,12 +578,23 @@ static void propose_all(Study *study, const Layers *layers) {
   (void)propose(study, &proposal);
 }
 
+static void propose_each(Study *study) {
+  LayersList layers = layers_find(&study->forward, study->arena, study->advisor->scratch);
+  for (uint32_t i = 0; i < layers.list.len && i < MAX_TRIED; i++)
+    propose_all(study, &layers.list.data[i]);
+}
+
 static void advise_computation(Advisor *advisor, CompId comp) {
   Arena *arena = arena_new(arena_options(advisor->scratch));
+  Sequence sequence = advisor->schedule->of[comp];
   Study study = study_open(advisor, comp, arena);
-  LayersList layers = layers_find(&study.forward, arena, advisor->scratch);
-  for (uint32_t i = 0; i < layers.list.len && i < MAX_TRIED; i++)
-    propose_all(&study, &layers.list.data[i]);
+  study.forward = forward_part_of(advisor->module, sequence, advisor->scratch);
+  propose_each(&study);
+  bool is_only = false;
+  study.forward = recomputed_part_of(advisor, sequence, &is_only);
+  study.inside = is_only ? INSIDE_THE_ONLY : INSIDE_ONE;
+  if (is_only) study.spared_seconds = recomputed_seconds(advisor, &study.forward);
+  if (study.forward.end != NO_ID) propose_each(&study);
   arena_free(arena);
 }
 
