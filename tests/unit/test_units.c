@@ -118,8 +118,12 @@ static const struct {
      UNIT_PRODUCT_MACS, 13 * 2 * 3},
     {"",
      "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
-     "ROOT x = f32[100,300]" T " dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
-     UNIT_WIDE_MACS, 13 * 2 * 4},
+     "ROOT x = f32[100,300]{0,1:T(8,128)} convolution(p, q), dim_labels=bf_io->bf\n",
+     UNIT_PRODUCT_MACS, 38 * 2 * 1},
+    {"",
+     "p = f32[200,100]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
+     "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=fb_io->bf\n",
+     UNIT_PRODUCT_TRANSPOSE, 25},
     {"",
      "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
      "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf\n",
@@ -133,7 +137,7 @@ static const struct {
      "p = f32[8,16,16,128] parameter(0)\n q = f32[3,3,128,128] parameter(1)\n"
      "ROOT x = f32[8,8,8,128] convolution(p, q), window={size=3x3 stride=2x2 pad=0_1x0_1}, "
      "dim_labels=b01f_01io->b01f\n",
-     UNIT_PRODUCT_MACS, 8 * 8 * 9 * 2},
+     UNIT_PRODUCT_MACS, 23 * 23},
     {"",
      "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" V " parameter(1)\n"
      "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf\n",

@@ -150,30 +150,3 @@ int64_t cost_convolution_flops(const Module *module, InstId id) {
   enum { FLOPS_PER_MULTIPLY_ADD = 2 };
   return saturating_mul(count, FLOPS_PER_MULTIPLY_ADD);
 }
-
-/* Whether each output position meets at most one input element: such a window selects an element of
- * a batch, which XLA:TPU writes as a spatial dimension. */
-static bool selects_one(const Spatial *spatial) {
-  return spatial->kernel > 1 && valid_positions(spatial) <= spatial->output;
-}
-
-double cost_convolution_waste(const Module *module, InstId id) {
-  const Shape *input = cost_operand_shape(module, id, 0), *output = inst_shape(module, id);
-  const Shape *kernel = cost_operand_shape(module, id, 1);
-  IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
-  DimLabels labels;
-  double waste = 1;
-  if (!read_dim_labels(module, id, &labels)) return waste;
-  for (uint32_t i = 0; i < labels.num_spatial && i < cost_window_rank(window); i++) {
-    WindowDim dim = cost_window_dim(window, i);
-    Spatial spatial = spatial_of(&labels, i, dim, input, kernel, output);
-    double skipped = 1;
-    if (dim.base_dilation > 1) {
-      if (!selects_one(&spatial)) skipped = (double)dim.base_dilation;
-    } else if (dim.size <= 2 * dim.stride) {
-      skipped = (double)dim.stride;
-    }
-    if (skipped > waste) waste = skipped;
-  }
-  return waste;
-}

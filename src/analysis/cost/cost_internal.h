@@ -71,11 +71,6 @@ int64_t cost_default_bytes(const Module *module, InstId id);
 /* convolution.c */
 int64_t cost_convolution_flops(const Module *module, InstId id);
 
-/* How many times as many positions as it needs XLA:TPU's convolution computes: those between the
- * positions of a stride, or in the holes of a dilated input, in one of the dimensions. 1 for a
- * window that selects one element of a batch. */
-double cost_convolution_waste(const Module *module, InstId id);
-
 typedef enum LinkDirection { LINK_NONE, LINK_TO_HOST, LINK_FROM_HOST } LinkDirection;
 
 /* seconds.c: the direction in which a copy or copy-start crosses the link to the host. */

@@ -118,8 +118,8 @@ static void add_work(const Module *module, const CostTable *table, InstId id, Co
   for (int unit = 0; callee && unit < NUM_UNITS; unit++)
     units->of[unit] += callee->of[unit];
   units_add_vector(module, id, units);
-  units_count(units, UNIT_PRODUCT_MACS, units_of_product(module, table, id, 128));
-  units_count(units, UNIT_WIDE_MACS, units_of_product(module, table, id, 256));
+  units_count(units, UNIT_PRODUCT_MACS, units_of_product(module, table, id));
+  units_count(units, UNIT_PRODUCT_TRANSPOSE, units_of_transposed(module, id));
 }
 
 CostUnits *units_of_comps(const Module *module, const CostTable *table, const CompId *order,

@@ -20,7 +20,7 @@ typedef enum CostUnit {
   NUM_UNITS
 } CostUnit;
 
-enum { UNIT_FIRST_VECTOR = UNIT_WIDE_MACS + 1 };
+enum { UNIT_FIRST_VECTOR = UNIT_PRODUCT_MACS + 1 };
 
 typedef struct CostUnits {
   float of[NUM_UNITS];

@@ -29,9 +29,13 @@ static inline bool units_is_in_vmem(const Shape *shape) {
 /* units_vector.c: the work of one instruction in the vector unit. */
 void units_add_vector(const Module *module, InstId id, CostUnits *units);
 
-/* units_product.c: what a product asks of a matrix unit of `cells` x `cells`, in such of 128 x 128;
- * 0 for other instructions. */
-double units_of_product(const Module *module, const CostTable *table, InstId id, int64_t cells);
+/* units_product.c: what a product asks of the matrix units, 8 rows through 128 x 128 cells each; 0
+ * for other instructions. */
+double units_of_product(const Module *module, const CostTable *table, InstId id);
+
+/* Registers of the operand whose rows a convolution multiplies with the cells, if what it contracts
+ * does not lie in their lanes; else 0. */
+double units_of_transposed(const Module *module, InstId id);
 
 /* units_transfer.c: what an instruction moves, and what it needs to begin. */
 void units_add_transfers(const Module *module, const CostTable *table, InstId id, CostUnits *units);
