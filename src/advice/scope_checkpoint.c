@@ -515,7 +515,8 @@ static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy
           ? arena_printf(advisor->out, "the function `%.*s`", (int)function.len, function.data)
           : arena_printf(advisor->out, "what is in the scope `%.*s`", (int)scope.len, scope.data);
   advisor_set_place(remedy, place);
-  if (present == PRESENT_SAVES) remedy->confidence = "medium"; /* part of it is there already */
+  /* What the checkpoint that is there keeps and computes again is known by names only. */
+  if (present == PRESENT_SAVES || study->inside) remedy->confidence = "medium";
   remedy->function = text_of_str(function);
   remedy->scope = text_of_str(scope);
   if (policy) remedy->policy = advice_text(advisor->out, "%s", policy);

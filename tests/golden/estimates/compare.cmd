@@ -1,1 +1,1 @@
-compare input.hlo --device=tpu-v5e --algorithms=path --schedulers=input --budgets=80% --csv=runs.csv
+compare input.hlo --device=tpu-v5e --algorithms=path --schedulers=input --budgets=80%
