@@ -78,9 +78,8 @@ class Tpu(AbsentTest):
         self.check_assigned("one", "before")
 
     def test_fsdp(self):
-        """Products carry parts of all-gathers along there, and are not computed again: it stays, without an error."""
-        answer = self.answer("hook_absent.py", "v5e", "fsdp", "after")
-        self.assertEqual(answer, {"assigned": True, "outcomes": ["left as it is: no result is better"]})
+        """Products carry parts of all-gathers along there, and are not computed again: only a little is gained."""
+        self.check_assigned("fsdp", "after")
 
     def test_tensor_parallel(self):
         self.check_assigned("tensor", "after")
