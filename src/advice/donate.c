@@ -44,8 +44,7 @@ static Matching matching_of(const Advisor *advisor, Arena *arena) {
 
 /* The argument that a parameter belongs to: `opt_state` of `opt_state[0].mu['w']`. */
 static Str argument_of(const Module *module, InstId param) {
-  const Metadata *metadata = inst_metadata(module, param);
-  Str path = metadata ? module_span(module, metadata->op_name) : (Str){0};
+  Str path = inst_op_name(module, param);
   if (!path.len) return inst_name(module, param);
   uint32_t len = 0;
   while (len < path.len && path.data[len] != '[' && path.data[len] != '.')

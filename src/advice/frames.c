@@ -2,9 +2,16 @@
 
 #include "ir/attribute.h"
 
-static int32_t frame_of(const Module *module, InstId id) {
+int32_t frame_of(const Module *module, InstId id) {
   const Metadata *metadata = inst_metadata(module, id);
   return metadata ? metadata->stack_frame_id : 0;
+}
+
+int32_t frame_outside_libraries(const Module *module, int32_t number, SourceFrame *frame) {
+  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame->parent) {
+    if (!source_frame_get(module, number, frame) || !frame->is_library) break;
+  }
+  return number;
 }
 
 /* The innermost frame outside of libraries. */

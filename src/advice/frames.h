@@ -4,6 +4,13 @@
 
 #include "ir/source_place.h"
 
+/* The number of the frame in which an instruction was traced, 0 = none. */
+int32_t frame_of(const Module *module, InstId id);
+
+/* The innermost frame outside of libraries, from the one of this number on, and its number. An
+ * empty frame if there is none. */
+int32_t frame_outside_libraries(const Module *module, int32_t number, SourceFrame *frame);
+
 /* The function on the stack of `id` that was called, through libraries or not, from the place where
  * `caller` was traced: the body of a scan, if that is the loop. Empty if there is none. Tracing a
  * derivative repeats frames, so the innermost such place counts. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "advice/frames.h"
 #include "advice/framework.h"
 #include "emit/report/report.h"
 #include "ir/attribute.h"
@@ -13,11 +14,6 @@ enum { MAX_LAYERS = 64, LEAST_INSTRUCTIONS = 2 };
 
 /* ---- the forward part ---- */
 
-static Str op_name_of(const Module *module, InstId id) {
-  const Metadata *metadata = inst_metadata(module, id);
-  return metadata ? module_span(module, metadata->op_name) : (Str){0};
-}
-
 static bool is_forward_name(Str name) {
   return str_contains(name, "jvp(") && !str_contains(name, "transpose(");
 }
@@ -26,10 +22,10 @@ static SchedPos end_by_names(const Module *module, Sequence sequence) {
   int64_t num_backward = 0, best = -1, balance = 0;
   SchedPos end = NO_ID;
   for (SchedPos pos = 0; pos < sequence.len; pos++)
-    num_backward += str_contains(op_name_of(module, sequence.ids[pos]), "transpose(");
+    num_backward += str_contains(inst_op_name(module, sequence.ids[pos]), "transpose(");
   if (num_backward == 0) return NO_ID;
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
-    Str name = op_name_of(module, sequence.ids[pos]);
+    Str name = inst_op_name(module, sequence.ids[pos]);
     if (!name.len) continue;
     balance += is_forward_name(name) ? 1 : str_contains(name, "transpose(") ? -1 : 0;
     if (balance <= best) continue;
@@ -56,7 +52,7 @@ static bool has_forward_inside(const Module *module, InstId id) {
   if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
   CompId comp = inst_callees(module, id)[0];
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    if (is_forward_name(op_name_of(module, comp_inst(module, comp, i)))) return true;
+    if (is_forward_name(inst_op_name(module, comp_inst(module, comp, i)))) return true;
   }
   return false;
 }
@@ -108,15 +104,10 @@ typedef struct Finder {
   Arena *out, *scratch;
 } Finder;
 
-static int32_t frame_of(const Module *module, InstId id) {
-  const Metadata *metadata = inst_metadata(module, id);
-  return metadata ? metadata->stack_frame_id : 0;
-}
-
 /* A fusion that XLA makes of parts of others has no metadata of its own. The last instruction
  * inside of it that has some stands for it. */
 static InstId named_inside(const Module *module, InstId id) {
-  if (frame_of(module, id) || op_name_of(module, id).len) return id;
+  if (frame_of(module, id) || inst_op_name(module, id).len) return id;
   if (inst_get(module, id)->opcode != OPCODE_FUSION) return id;
   CompId comp = inst_callees(module, id)[0];
   for (uint32_t i = comp_num_insts(module, comp); i-- > 0;) {
@@ -178,7 +169,7 @@ typedef struct Roles {
 /* Numbers in names are left out, because scopes of repetitions differ in them. */
 static uint64_t role_key(const Finder *finder, InstId id) {
   const Module *module = finder->forward->module;
-  Str name = op_name_of(module, finder->named[id]);
+  Str name = inst_op_name(module, finder->named[id]);
   uint64_t key = hash_mix(HASH_SEED, (uint64_t)frame_of(module, finder->named[id]));
   for (uint32_t i = 0; i < name.len; i++) {
     if (!char_is_digit(name.data[i])) key = hash_mix(key, (unsigned char)name.data[i]);
@@ -377,7 +368,7 @@ static void add_nameless(const Finder *finder, Layers *layers) {
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     InstId id = forward->sequence.ids[pos];
     bool is_nameless = finder->is_derived[id] && !frame_of(module, finder->named[id]) &&
-                       !op_name_of(module, finder->named[id]).len;
+                       !inst_op_name(module, finder->named[id]).len;
     for (uint32_t i = 0; is_nameless && i < inst_get(module, id)->num_operands; i++) {
       SchedPos operand = finder->positions[inst_operand(module, id, i)];
       if (operand == NO_ID || operand > forward->end) continue;
@@ -555,9 +546,7 @@ static void add_functions(Finder *finder) {
                      .is_end = arena_zarray(finder->out, bool, finder->forward->sequence.len)};
     number_calls(finder, &counts, call, &layers);
     /* the frame that calls it through libraries is of no use as a place */
-    int32_t number = call->caller;
-    while (source_frame_get(module, number, &caller) && caller.is_library)
-      number = caller.parent;
+    (void)frame_outside_libraries(module, call->caller, &caller);
     layers.place = (SourcePlace){.file = caller.file, .line = caller.line};
     if (layers.num_instances) *vec_push(finder->out, &finder->found->list) = layers;
   }
@@ -588,7 +577,7 @@ static Str starred(Str text, Arena *out) {
  * parts more. Empty if there is none. */
 static Str numbered_path(const Module *module, InstId id, uint32_t below, Arena *out) {
   Str parts[MAX_SCOPE_DEPTH];
-  Str name = op_name_of(module, id);
+  Str name = inst_op_name(module, id);
   if (!str_contains(name, "/")) return (Str){0};
   uint32_t count = scope_split(name, parts), first = 0;
   while (first < count && !has_number(parts[first]))
@@ -622,7 +611,7 @@ static Str unnumbered(Str pattern, Arena *out) {
  */
 static bool is_in_path(const Module *module, InstId id, Str path, Arena *scratch) {
   Str parts[MAX_SCOPE_DEPTH];
-  Str name = op_name_of(module, id);
+  Str name = inst_op_name(module, id);
   if (!path.len || !str_contains(name, "/")) return false;
   uint32_t count = scope_split(name, parts), depth = 1;
   for (uint32_t i = 0; i < path.len; i++)

@@ -1,12 +1,11 @@
 #include "advice/present_checkpoint.h"
 
-#include "ir/attribute.h"
+#include "advice/frames.h"
 
 static Str name_of(const Module *module, InstId id) {
-  const Metadata *metadata = inst_metadata(module, id);
-  if (!metadata && inst_get(module, id)->opcode == OPCODE_FUSION)
-    metadata = inst_metadata(module, comp_get(module, inst_callees(module, id)[0])->root);
-  return metadata ? module_span(module, metadata->op_name) : (Str){0};
+  if (!inst_metadata(module, id) && inst_get(module, id)->opcode == OPCODE_FUSION)
+    id = comp_get(module, inst_callees(module, id)[0])->root;
+  return inst_op_name(module, id);
 }
 
 static bool is_recomputed(const Module *module, InstId id) {
@@ -102,9 +101,8 @@ const char *present_note(PresentCheckpoint present) {
 
 /* +1 for what is computed again, -1 for the rest of the backward part. */
 static int weight_of(const Module *module, InstId id) {
-  Str name = name_of(module, id);
-  if (str_contains(name, "/rematted_computation")) return 1;
-  return str_contains(name, "transpose(") ? -1 : 0;
+  if (is_recomputed(module, id)) return 1;
+  return str_contains(name_of(module, id), "transpose(") ? -1 : 0;
 }
 
 /* From a position on in one direction, the last one of the stretch in which most is computed again.
@@ -170,9 +168,7 @@ double recomputed_seconds(const Advisor *advisor, const ForwardPart *part) {
 
 static bool has_checkpoints(const Module *module) {
   for (InstId id = 0; id < module->insts.len; id++) {
-    const Metadata *metadata = inst_metadata(module, id);
-    if (metadata && str_contains(module_span(module, metadata->op_name), "/checkpoint/"))
-      return true;
+    if (str_contains(inst_op_name(module, id), "/checkpoint/")) return true;
   }
   return false;
 }
@@ -190,13 +186,10 @@ SourcePlace present_place(const Module *module, Str function, SourcePlace place)
   if (!has_checkpoints(module)) return place;
   SourcePlace found = place;
   for (uint32_t number = 1; number <= module->source->stack_frames.len; number++) {
-    SourceFrame frame, caller = {0};
+    SourceFrame frame, caller;
     if (!source_frame_get(module, (int32_t)number, &frame)) continue;
     if (!str_equal(frame.function, function)) continue;
-    int32_t parent = frame.parent;
-    while (source_frame_get(module, parent, &caller) && caller.is_library)
-      parent = caller.parent;
-    uint32_t depth = depth_of(module, parent);
+    uint32_t depth = depth_of(module, frame_outside_libraries(module, frame.parent, &caller));
     if (depth <= deepest || !caller.file.len || str_equal(caller.function, function)) continue;
     deepest = depth;
     found = (SourcePlace){.file = caller.file, .line = caller.line};

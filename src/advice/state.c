@@ -137,8 +137,7 @@ static rh_module *simulate(const State *state, Change change) {
 /* ---- the remedy ---- */
 
 static Str name_of(const Module *module, InstId param) {
-  const Metadata *metadata = inst_metadata(module, param);
-  Str name = metadata ? module_span(module, metadata->op_name) : (Str){0};
+  Str name = inst_op_name(module, param);
   return name.len ? name : inst_name(module, param);
 }
 

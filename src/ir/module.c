@@ -181,6 +181,11 @@ const Metadata *inst_metadata(const Module *module, InstId id) {
   return ints.len ? &module->source->metadata.data[ints.data[0]] : NULL;
 }
 
+Str inst_op_name(const Module *module, InstId id) {
+  const Metadata *metadata = inst_metadata(module, id);
+  return metadata ? module_span(module, metadata->op_name) : (Str){0};
+}
+
 uint32_t inst_count_operand(const Module *module, InstId user, InstId operand) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {

@@ -413,6 +413,9 @@ Str inst_attr_string(const Module *module, InstId id, AttrId attr);
 /* Returns NULL if the instruction has none. */
 const Metadata *inst_metadata(const Module *module, InstId id);
 
+/* Returns the text of `op_name` in the metadata as it is written; empty if there is none. */
+Str inst_op_name(const Module *module, InstId id);
+
 /* Returns the number of operand positions of `user` at which `operand` occurs. */
 uint32_t inst_count_operand(const Module *module, InstId user, InstId operand);
 
