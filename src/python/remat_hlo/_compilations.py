@@ -10,7 +10,7 @@ import jax
 
 from . import _before, _plugins, _trials
 from ._decide import REFUSED, SLOWER
-from ._limits import auto_limit, device_of, limit_of
+from ._limits import auto_limit, device_and_limit, device_of
 from ._refusals import is_out_of_memory
 from ._state import LOGGER, Compilation, first_line, remember, replace, say, state, tell, thread, warn_once
 
@@ -50,21 +50,20 @@ def _compilation(name, options, *devices):
             state.no_compilation.notify_all()
 
 
-def _compile_before(inner, options, backend, module, *arguments, **named):
+def _compile_before(inner, compilation, backend, module, *arguments, **named):
     """Compiles a program that is rematerialized before XLA optimizes it."""
     def compile_module(module):
         return inner(backend, module, *arguments, **named)
 
-    kind, is_absent = _devices_of(backend)
-    device = device_of(backend.platform, Compilation("", options, kind, is_absent))
-    limit = limit_of(options, backend.platform, device if is_absent else None)
+    options = compilation.options
+    device, limit = device_and_limit(options, backend.platform, compilation)
     if limit is None:
         return compile_module(module)
     executable, report, warnings = _before.compile_within(
         compile_module, module, options, limit, device, backend.platform)
     for cause, message in warnings:
         warn_once(cause, message)
-    report.is_eager = _is_eager()
+    report.is_eager = compilation.is_eager
     remember(report)
     tell(options, report)
     return executable
@@ -217,7 +216,7 @@ def guard_compilations(register):
         name = module.operation.attributes["sym_name"].value
         with _compilation(name, options, *devices) as compilation:
             if options is not None and options.stage == _before.STAGE:
-                return _compile_before(inner, options, backend, module, *arguments, **named)
+                return _compile_before(inner, compilation, backend, module, *arguments, **named)
             try:
                 made = compile_it()
             except Exception as error:

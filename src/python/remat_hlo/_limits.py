@@ -44,6 +44,13 @@ def limit_of(options, platform, absent_device=None):
     return limit_of_absent(options, platform, absent_device) if absent_device else auto_limit(options)
 
 
+def device_and_limit(options, platform, compilation=None):
+    """The profile of what is compiled for, and the budget there: see device_of() and limit_of()."""
+    device = device_of(platform, compilation)
+    is_absent = compilation is not None and compilation.is_for_absent
+    return device, limit_of(options, platform, device if is_absent else None)
+
+
 def limit_of_absent(options, platform, device):
     size = int(_plugins.memory_of(device) * _plugins.share_for_programs(platform))
     return size - _headroom_bytes(options.headroom, size) if size else None

@@ -8,7 +8,7 @@ import time
 
 from . import __version__, _decide, _library as lib, _plugins, _proto, _text
 from ._decide import FAILED, LiveReport
-from ._limits import device_of, limit_of
+from ._limits import device_and_limit
 from ._module import patch_proto
 from ._state import LOGGER, NAME, first_line, remember, state, tell, thread, warn_once
 
@@ -57,8 +57,7 @@ def _find_options(platform, serialized):
 
 
 def transform(options, compilations, platform, serialized):
-    device = device_of(platform, compilations[0] if compilations else None)
-    limit = limit_of(options, platform, device if compilations and compilations[0].is_for_absent else None)
+    device, limit = device_and_limit(options, platform, compilations[0] if compilations else None)
     if limit is None:
         return None
     key = _key(options, limit, platform, device, serialized)
