@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "interpret.h"
+
 enum { MAX_ITERATIONS = 40, MAX_RANK = 8, MAX_STEPS = 200000 };
 
 /* An array, or a tuple. */
@@ -231,7 +233,12 @@ static Value *slice(Run *run, InstId id, Value *const *operands) {
   Value *value = new_array(run, part);
   int64_t place[MAX_RANK];
   IntSlice ranges = inst_attr_ints(module, id, ATTR_SLICE); /* start, limit, stride */
-  for (int64_t i = 0; i < part->num_elements; i++) {
+  run->is_known &= part->rank == whole->rank && ranges.len == 3 * part->rank;
+  for (uint32_t k = 0; run->is_known && k < part->rank; k++) {
+    int64_t last = ranges.data[3 * k] + (part->dims[k] - 1) * ranges.data[3 * k + 2];
+    run->is_known = last < whole->dims[k];
+  }
+  for (int64_t i = 0; run->is_known && i < part->num_elements; i++) {
     place_of(part, i, place);
     for (uint32_t k = 0; k < part->rank; k++) {
       place[k] = ranges.data[3 * k] + place[k] * ranges.data[3 * k + 2];
@@ -303,9 +310,7 @@ static Value *some_function(Run *run, InstId id, Value *const *operands) {
   AttrSlice attrs = inst_attrs(module, id);
   for (uint32_t i = 0; i < attrs.len; i++) {
     const Attr *attr = &attrs.data[i];
-    bool is_note = attr->id == ATTR_METADATA || attr->id == ATTR_FRONTEND_ATTRIBUTES ||
-                   attr->id == ATTR_CONTROL_PREDECESSORS || attr->id == ATTR_CHANNEL_ID;
-    if (attr->num_callees || is_note) continue;
+    if (!attr_tells_value(attr)) continue;
     hash = mix(hash, hash_str(module_span(module, attr->text)));
   }
   for (uint32_t i = 0; i < inst->num_operands; i++) {

@@ -37,6 +37,12 @@ static uint32_t mix_shape(const Interpreter *run, uint32_t hash, InstId id) {
   return mix_text(hash, shape_text(&run->module->shapes, shape, true, run->arena));
 }
 
+bool attr_tells_value(const Attr *attr) {
+  bool is_note = attr->id == ATTR_METADATA || attr->id == ATTR_FRONTEND_ATTRIBUTES ||
+                 attr->id == ATTR_CONTROL_PREDECESSORS || attr->id == ATTR_CHANNEL_ID;
+  return !attr->num_callees && !is_note;
+}
+
 /* What the text says of an instruction besides its operands and computations. */
 static uint32_t hash_of_text(const Interpreter *run, InstId id) {
   const Module *module = run->module;
@@ -45,9 +51,7 @@ static uint32_t hash_of_text(const Interpreter *run, InstId id) {
   AttrSlice attrs = inst_attrs(module, id);
   for (uint32_t i = 0; i < attrs.len; i++) {
     const Attr *attr = &attrs.data[i];
-    bool is_note = attr->id == ATTR_METADATA || attr->id == ATTR_FRONTEND_ATTRIBUTES ||
-                   attr->id == ATTR_CONTROL_PREDECESSORS || attr->id == ATTR_CHANNEL_ID;
-    if (attr->num_callees || is_note) continue;
+    if (!attr_tells_value(attr)) continue;
     hash = mix_text(mix(hash, attr->id), module_span(module, attr->text));
   }
   if (inst->opcode == OPCODE_CONSTANT) {

@@ -3,11 +3,13 @@
  *
  * A value is a vector of 32-bit numbers, one for each part of its shape. Tuples, fusions, calls,
  * loops and conditionals do what they do; copies, barriers, bitcasts and reshapes hand on, as does
- * what picks or moves elements of a value whose elements are all the same; anything else gives a hash of its opcode, attributes, literal, shapes and operands. What conditions compute
- * decides how often loops run. */
+ * what picks or moves elements of a value whose elements are all the same; anything else gives a
+ * hash of its opcode, attributes, literal, shapes and operands. What conditions compute decides how
+ * often loops run. */
 #ifndef REMAT_HLO_TESTS_INTERPRET_H
 #define REMAT_HLO_TESTS_INTERPRET_H
 
+#include "ir/attribute.h"
 #include "ir/module.h"
 
 typedef struct Outcome {
@@ -25,5 +27,9 @@ Outcome interpret(const Module *module);
  * one. The call graph is flat. A parameter that is the caller's, or a constant, that was written
  * over changes the result. */
 Outcome interpret_in_memory(const Module *module);
+
+/* Whether an attribute says what an instruction computes; computations that it names say that by
+ * what they are. */
+bool attr_tells_value(const Attr *attr);
 
 #endif
