@@ -82,7 +82,7 @@ def make_task(options, number, jax_version):
                f"{' --without-rule' if options.without_rule else ''}")
     return {"maker": "derivative_programs", "spec": spec, "x64": spec["dtype"] == "f64", "seed": seed,
             "ways": ways_of(seed, options.ways), "flags": WITHOUT_FMA if is_without else "",
-            "set": [WITHOUT_RULE] if options.without_rule else [], "command": command}
+            "parameters": [WITHOUT_RULE] if options.without_rule else [], "command": command}
 
 
 class Check:

@@ -86,7 +86,7 @@ class Judge:
 
     def compile_rewritten(self, function, arguments, way, task):
         budget, algorithm = way
-        options = {"algorithm": algorithm, "verbose": False, "min_peak": 1, "effort": 0, "set": task["set"]}
+        options = {"algorithm": algorithm, "verbose": False, "min_peak": 1, "effort": 0, "parameters": task["parameters"]}
         self.texts = None
         self.live.clear_reports()
         if task.get("stage") == OWN_JIT:

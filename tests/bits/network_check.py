@@ -77,7 +77,7 @@ def check(options, names, counts, jax_version):
             break
         task = {"maker": "network_programs", "spec": name, "flags": "",
                 "ways": ways_of(name, options.full or options.only),
-                "set": [WITHOUT_RULE] if options.without_rule else []}
+                "parameters": [WITHOUT_RULE] if options.without_rule else []}
         events = worker.ask(task)
         if options.verbose:
             print(f"{name}: {', '.join(event['event'] for event in events)}", flush=True)

@@ -60,7 +60,7 @@ def main():
     relative = collections.Counter()
     for task in tasks(options.programs):
         for stage in stages:
-            for event in worker.ask({**task, "stage": stage, "ways": WAYS, "flags": "", "set": []}):
+            for event in worker.ask({**task, "stage": stage, "ways": WAYS, "flags": "", "parameters": []}):
                 total[stage][event["event"]] += 1
                 if event["event"] == "differs":
                     relative[stage] = max(relative[stage], event["relative"])
