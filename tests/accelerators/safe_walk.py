@@ -11,8 +11,8 @@ that the second iteration reads what the first one left; of conditionals every b
 memory holds what all of them leave there.
 
 Beside that, nothing may be written to parameters that are not given away, or to constants, except copies of what a
-constant says (XLA merges constants of the same value, a loop's state and its copies with them); loop states and
-branches' results must lie where their loop or conditional says; outputs must be there at the end, and those that are
+constant says (XLA merges constants of the same value, a loop's state and its copies with them) and a TPU's loop counters; loop
+states and branches' results must lie where their loop or conditional says; outputs must be there at the end, and those that are
 aliased to parameters in their memory. Every value of the dump must be come by, so that nothing is passed over.
 
 usage: safe_walk.py HLO BUFFER-ASSIGNMENT"""
@@ -30,6 +30,7 @@ from buffer_assignment import BufferAssignment
 FORWARDED = {"bitcast", "opt-barrier", "domain", "add-dependency", "all-reduce-done", "reduce-scatter-done"}
 ALIASING_CALLS = {"AssumeGatherIndicesInBound", "Sharding"}
 STARTED = ("-start", "async-update")
+TPU_PAGE = 4096  # bytes that XLA:TPU gives a scalar without tiles
 
 
 class Fault(Exception):
@@ -141,6 +142,12 @@ def _common(one, two):
     return found
 
 
+def _is_loop_counter_of_a_tpu(place):
+    """XLA:TPU keeps the counters of the loops that it makes of fusions in scalar registers. They have no tiles, and
+    its assignment notes a whole page for one, sometimes that of the constant at which the loop begins."""
+    return place.shape == "s32[]" and place.end - place.begin == TPU_PAGE
+
+
 class Walk:
     def __init__(self, module, assignment):
         self.module, self.places = module, assignment.places
@@ -179,7 +186,8 @@ class Walk:
         if token.place is not None:
             allocation = self.allocations[token.place.allocation]
             is_same = literal is not None and self.memory.holds(token.place, literal, self.literals)
-            if not is_same and (allocation.is_constant or allocation.parameter and not allocation.is_live_out):
+            is_fixed = allocation.is_constant and not _is_loop_counter_of_a_tpu(token.place)
+            if not is_same and (is_fixed or allocation.parameter and not allocation.is_live_out):
                 raise Fault(f"{token} is written to a {allocation.kind.split(',')[0]}")
             self.done.writes += 1
             bytes_of = token.place.allocation, token.place.begin, token.place.end

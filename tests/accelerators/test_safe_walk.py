@@ -20,12 +20,12 @@ ARRAY = "f32[4]{0}"
 
 
 def dump(*allocations):
-    """A buffer assignment: for each allocation its kind, and its values as name, first byte, and last one."""
+    """A buffer assignment: for each allocation its kind, and its values as name, first byte, last one, and shape."""
     lines = ["BufferAssignment:"]
     for number, (kind, *values) in enumerate(allocations):
         lines.append(f"allocation {number}: size 64, page 0, {kind}:")
-        lines += [f" value: <{10 * number + i} {name} @0> (size={end - begin},offset={begin}): {ARRAY}"
-                  for i, (name, begin, end) in enumerate(values)]
+        lines += [f" value: <{10 * number + i} {name} @0> (size={end - begin},offset={begin}): {(*shape, ARRAY)[0]}"
+                  for i, (name, begin, end, *shape) in enumerate(values)]
     return BufferAssignment("\n".join(lines) + "\n\nTotal bytes used: 1\n")
 
 
@@ -83,6 +83,19 @@ class Straight(WalkTest):
         self.assertEqual(self.walk(module(lines(0, "%k")), assignment).writes, 3)
         for literal, copied in ((1, "%k"), ("{...}", "%k"), (0, "%p")):  # another value, one that is unknown
             self.expect_fault("a{} is written to a constant", module(lines(literal, copied)), assignment)
+
+    def test_a_loop_counter_of_a_tpu_may_lie_where_it_begins(self):
+        lines = [PARAMETER, "%zero = s32[] constant(0)", "%i = s32[] negate(%zero)", f"%a = {ARRAY} add(%p, %i)",
+                 f"ROOT %d = {ARRAY} negate(%a)"]
+        for shape, size in (("s32[]", 4096), ("s32[]{:T(128)}", 4096), ("s32[]", 4), ("f32[]", 4096)):
+            assignment = dump(P, (OUT, ("d", 0, 16)), ("preallocated-temp", ("a", 0, 16)),
+                              ("constant", ("zero", 0, size, shape), ("i", 0, size, shape)))
+            if (shape, size) == ("s32[]", 4096):
+                self.walk(module(lines), assignment)
+                read = [*lines[:3], f"%a = {ARRAY} add(%i, %zero)", lines[4]]
+                self.expect_fault("a reads zero{}", module(read), assignment)
+            else:
+                self.expect_fault("i{} is written to a constant", module(lines), assignment)
 
     def test_parameters_and_constants_stay(self):
         self.expect_fault("a{} is written to a parameter 0", module(STRAIGHT), dump(
