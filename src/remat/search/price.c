@@ -161,6 +161,22 @@ static void change_prices(Pricing *pricing, const int64_t *bytes_at, int64_t lim
 
 /* ---- rounds ---- */
 
+/* Whether a value that can be recomputed, or kept in another form, is held over a place that
+ * exceeds the limit. Where there is none, no prices lower what is live at those places. */
+static bool can_lower_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes) {
+  const SearchGraph *graph = line->graph;
+  StepId exceeding = NO_ID; /* the first such place after the step */
+  for (StepId step = line->len; step-- > 0;) {
+    NodeId node = line->nodes[step];
+    bool can_go = graph->nodes[node].flags & NODE_CAN_CLONE || has_form(graph, node);
+    for (uint32_t part = line->first_part[step]; can_go && part < line->first_part[step + 1];
+         part++)
+      if (exceeding < memory->last_of[part]) return true;
+    if (memory->bytes_at[step] > limit_bytes) exceeding = step;
+  }
+  return false;
+}
+
 static bool is_better(const PricedLine *a, const PricedLine *b) {
   if (a->fits != b->fits) return a->fits;
   return a->fits ? a->seconds < b->seconds : a->excess < b->excess;
@@ -215,7 +231,8 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
   LineMemory memory = line_measure(line, arena);
   PricedLine best = priced_of(line, &memory, limit_bytes);
   double range = (double)(memory.peak_bytes - limit_bytes);
-  uint32_t num_rounds = best.fits || line->len == 0 ? 0 : rules->num_rounds, last_better = 0;
+  bool is_of_use = !best.fits && can_lower_excess(line, &memory, limit_bytes);
+  uint32_t num_rounds = is_of_use ? rules->num_rounds : 0, last_better = 0;
   Pricing pricing = {0};
   int64_t *bytes_at = arena_array(arena, int64_t, line->len);
   if (num_rounds) {
