@@ -154,6 +154,7 @@ void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) 
                       .unmet_comp = NO_ID,
                       .rules = {.is_thorough = true,
                                 .keeps_order = job->options->keep_order,
+                                .memo = job->memo,
                                 .num_threads = job->options->num_threads},
                       .out = out,
                       .scratch = scratch};

@@ -127,6 +127,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
                   .costs = &costs,
                   .collection = &problem->collection,
                   .patience = problem->patience,
+                  .memo = problem->memo,
                   .plan = plan,
                   .diags = diags};
   if (plan) {

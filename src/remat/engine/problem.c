@@ -84,6 +84,7 @@ rh_status problem_prepare(Problem *problem, Findings *findings, const RematReque
   rh_status status = prepare(problem, findings, request, request->module, diags);
   uint32_t num_insts = request->module->module->insts.len;
   problem->patience = patience;
+  problem->memo = search_memo_new((uint64_t)problem->parameters.search_memo, problem->arena);
   patience->num_more =
       patience_more_steps_of(patience_effort(patience), num_insts, &problem->parameters);
   patience->num_steps =
@@ -97,6 +98,7 @@ rh_status problem_prepare_variant(Problem *of_variant, Findings *findings, const
   rh_status status = prepare(of_variant, findings, problem->request, variant, NULL);
   of_variant->steps = steps;
   of_variant->patience = problem->patience;
+  of_variant->memo = problem->memo;
   of_variant->diags = problem->diags;
   return status;
 }

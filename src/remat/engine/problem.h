@@ -7,6 +7,7 @@
 #include "remat/legality/safe_reads.h"
 #include "remat/plan/plan.h"
 #include "remat/scan/scan.h"
+#include "remat/search/memo.h"
 
 /* Constant after problem_prepare(). */
 typedef struct Problem {
@@ -27,6 +28,7 @@ typedef struct Problem {
   Collection collection;
   RematParameters parameters;
   Patience *patience;      /* of the whole run, variants included */
+  SearchMemo *memo;        /* of the whole run, too */
   const uint8_t *steering; /* by InstId of the input: see remat/legality/steering.h */
   Arena *arena, *scratch;
   rh_diags *diags;

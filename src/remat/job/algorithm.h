@@ -35,8 +35,9 @@ typedef struct RematJob {
   const CostTable *costs;       /* of the module before the first change */
   const Collection *collection; /* the instructions that checkpoint=collection keeps */
   Patience *patience;           /* what may be spent; NULL = any amount, in tests only */
-  const struct Plan *plan;      /* the plan that remat_plan applies (remat/plan/plan.h) */
-  rh_diags *diags; /* receives why a plan cannot be applied, or an algorithm cannot run */
+  struct SearchMemo *memo; /* of searches for lines (remat/search/memo.h); NULL = none is kept */
+  const struct Plan *plan; /* the plan that remat_plan applies (remat/plan/plan.h) */
+  rh_diags *diags;         /* receives why a plan cannot be applied, or an algorithm cannot run */
 } RematJob;
 
 /* What an algorithm reports about its run. */

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "remat/search/hoist.h"
+#include "remat/search/memo.h"
 #include "remat/search/trial.h"
 #include "remat/search/trim.h"
 
@@ -243,8 +244,8 @@ static void hand_over_others(const LineSearch *search, OtherLines *others, Arena
   }
 }
 
-PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
-                       Patience *patience, OtherLines *others, Arena *out, Arena *scratch) {
+static PricedLine search_anew(const Line *given, int64_t limit_bytes, const SearchRules *rules,
+                              Patience *patience, OtherLines *others, Arena *out, Arena *scratch) {
   PricedLine unchanged = priced_measure(given, limit_bytes, scratch);
   double usual_price =
       given->len ? unchanged.seconds / ((double)unchanged.peak_bytes * given->len) : 0;
@@ -263,12 +264,30 @@ PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules
   if (!unchanged.fits) search_all(&search);
   PricedLine best = *best_of(&search);
   best.line = line_copy(&best.line, out);
-  if (others) hand_over_others(&search, others, out);
+  hand_over_others(&search, others, out);
   for (uint32_t i = 0; i < search.num_orders; i++)
     arena_free(search.orders[i].arena);
   kept_free(&search.candidates);
   kept_free(&search.best);
   return best;
+}
+
+PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
+                       Patience *patience, OtherLines *others, Arena *out, Arena *scratch) {
+  OtherLines unasked;
+  if (!others) others = &unasked;
+  if (!rules->memo || rules->known || given->graph->form_of)
+    return search_anew(given, limit_bytes, rules, patience, others, out, scratch);
+  MemoQuery query = search_memo_query(given, limit_bytes, rules);
+  PricedLine found;
+  if (search_memo_find(rules->memo, &query, given->graph, patience, &found, others, out))
+    return found;
+  uint64_t num_steps = patience_steps_left(patience);
+  found = search_anew(given, limit_bytes, rules, patience, others, out, scratch);
+  if (patience_is_stopped(patience)) return found;
+  uint64_t num_spent = num_steps - patience_steps_left(patience);
+  search_memo_add(rules->memo, &query, &found, others, num_steps, num_spent);
+  return found;
 }
 
 PricedLine search_lowered(const PricedLine *priced, int64_t limit_bytes, const SearchRules *rules,

@@ -20,6 +20,7 @@ typedef struct SearchRules {
   /* Lines that were found for a limit nearby, best first: only they are improved, unless that leads
    * to none that fits. NULL = there are none. */
   const OtherLines *known;
+  struct SearchMemo *memo; /* what searches have found so far (memo.h); NULL = it is not kept */
   unsigned num_threads; /* that try variants side by side; the result is the same for any number */
 } SearchRules;
 
