@@ -1,6 +1,10 @@
 # What the scripts share. Sourced, with `set -eu` on.
 
-project=$(cd "$(dirname "$0")/.." && pwd)
+project=$(cd "$(dirname "$0")" && pwd)
+until [ -f "$project/CMakeLists.txt" ]; do
+  project=$(dirname "$project")
+done
+script=$(basename "$(dirname "$0")")/$(basename "$0") # check/bits, say
 jobs=$(nproc 2>/dev/null || echo 2)
 
 say() { printf '\n== %s\n' "$*"; }
@@ -110,7 +114,7 @@ need_transformations() {
     "$transformations_venv/bin/python" -c "$needed" 2>/dev/null && return 0
     why="this JAX has no module transformations"
   fi
-  echo "$(basename "$0"): skipped: $why"
+  echo "$script: skipped: $why"
   exit 0
 }
 

@@ -4,10 +4,10 @@
 #
 #     scripts/setup-and-test.sh [--full] [--accelerators] [--minutes=N]
 #
-# --full adds pages in Chromium, bits compared in XLA (scripts/check-bits), the Python package
-# (scripts/check-live), the manual page's syntax, clang, what jaxlib says of our results, a minute of each
+# --full adds pages in Chromium, bits compared in XLA (scripts/check/bits), the Python package
+# (scripts/check/live), the manual page's syntax, clang, what jaxlib says of our results, a minute of each
 # fuzzer, valgrind over goldens, faults and unit tests, and coverage. --accelerators adds programs compiled
-# for TPUs and GPUs (scripts/check-accelerators), 43 compilations in at most 8 minutes.
+# for TPUs and GPUs (scripts/check/accelerators), 43 compilations in at most 8 minutes.
 # --minutes is for machines that stop at some time: parts that would begin, or are still running, after N
 # minutes are left out, and that is said; so are parts that hang. Sanitizers and clang then have a cover: unit
 # tests, goldens, the interface of C, bad input and the corpora of the fuzzers.
@@ -96,7 +96,7 @@ check_manual() {
 
 run_fuzzers() {
   log=$project/build/fuzz.log
-  if "$project/scripts/fuzz" --seed=1 >"$log" 2>&1; then
+  if "$project/scripts/check/fuzz" --seed=1 >"$log" 2>&1; then
     conclude fuzz passed "$(tail -1 "$log")"
   else
     tail -60 "$log"
@@ -109,21 +109,21 @@ run_fuzzers() {
 check_bits() {
   log=$project/build/bits.log
   code=0
-  limited "$log" 300 "$project/scripts/check-bits" --interferences || code=$?
-  if [ $code = 0 ] && ! grep 'check-bits: skipped' "$log"; then
+  limited "$log" 300 "$project/scripts/check/bits" --interferences || code=$?
+  if [ $code = 0 ] && ! grep 'check/bits: skipped' "$log"; then
     seen=$(tail -1 "$log")
-    limited "$log" 420 "$project/scripts/check-bits" --cover --seconds=240 || code=$?
+    limited "$log" 420 "$project/scripts/check/bits" --cover --seconds=240 || code=$?
     [ $code != 0 ] || seen="$seen; rewritten: $(tail -1 "$log")"
   fi
-  if [ $code = 0 ] && ! grep -q 'check-bits: skipped' "$log"; then
-    limited "$log" 120 "$project/scripts/check-bits" --derivatives --minutes=0.7 || code=$?
+  if [ $code = 0 ] && ! grep -q 'check/bits: skipped' "$log"; then
+    limited "$log" 120 "$project/scripts/check/bits" --derivatives --minutes=0.7 || code=$?
     [ $code != 0 ] || seen="$seen; derivatives: $(tail -1 "$log")"
   fi
-  if [ $code = 0 ] && ! grep -q 'check-bits: skipped' "$log"; then
-    limited "$log" 180 "$project/scripts/check-bits" --networks --seconds=30 || code=$?
+  if [ $code = 0 ] && ! grep -q 'check/bits: skipped' "$log"; then
+    limited "$log" 180 "$project/scripts/check/bits" --networks --seconds=30 || code=$?
   fi
   case $code in
-    0) if grep -q 'check-bits: skipped' "$log"; then
+    0) if grep -q 'check/bits: skipped' "$log"; then
          conclude bits skipped "$(tail -1 "$log")"
        else
          conclude bits passed "untouched: $seen; networks: $(tail -1 "$log")"
@@ -140,10 +140,10 @@ check_bits() {
 check_live() {
   log=$project/build/live.log
   code=0
-  limited "$log" 600 "$project/scripts/check-live" --minutes=6 || code=$?
+  limited "$log" 600 "$project/scripts/check/live" --minutes=6 || code=$?
   case $code in
-    0) conclude live "$(grep -q 'check-live: skipped' "$log" && echo skipped || echo passed)" \
-         "$(grep 'check-live: skipped\|^Ran \|^matrix: \|^not run' "$log" | tr '\n' ';')" ;;
+    0) conclude live "$(grep -q 'check/live: skipped' "$log" && echo skipped || echo passed)" \
+         "$(grep 'check/live: skipped\|^Ran \|^matrix: \|^not run' "$log" | tr '\n' ';')" ;;
     124) conclude live skipped "not done in time" ;;
     *)
       tail -60 "$log"
@@ -159,9 +159,9 @@ check_accelerators() {
   most=8 code=0
   left=$(($(seconds_left) / 60 - 1))
   [ "$left" -ge "$most" ] || most=$left
-  limited "$log" $((most * 60 + 60)) "$project/scripts/check-accelerators" --minutes="$most" \
+  limited "$log" $((most * 60 + 60)) "$project/scripts/check/accelerators" --minutes="$most" \
     --targets=v5e,v5p,v6e,a100,h100,b200 ${seed:+--seed=$seed} || code=$?
-  seen=$(grep 'check-accelerators: skipped\|^walked \|^accelerators: ' "$log" | tr '\n' ';' || true)
+  seen=$(grep 'check/accelerators: skipped\|^walked \|^accelerators: ' "$log" | tr '\n' ';' || true)
   case $code in
     0) conclude accelerators passed "$seen" ;;
     77) conclude accelerators skipped "$seen" ;;

@@ -1,4 +1,4 @@
-"""Networks as people write them with Flax (NNX and Linen), Equinox and Haiku, for scripts/check-advice: the form is
+"""Networks as people write them with Flax (NNX and Linen), Equinox and Haiku, for scripts/check/advice: the form is
 that of programs.py. Each library is imported by its makers alone, so that programs of one do not need the others."""
 
 import jax

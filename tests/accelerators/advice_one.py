@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles one program for one target, changed as advice says, in a process of its own (scripts/check-advice).
+"""Compiles one program for one target, changed as advice says, in a process of its own (scripts/check/advice).
 
 usage: advice_one.py ORDER, a JSON object: program, target (cpu, or a name of targets.py), seed, remedies, folder.
 FOLDER/dump gets XLA's dump; outcome.json what memory_analysis says, or the error."""

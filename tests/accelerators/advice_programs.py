@@ -1,4 +1,4 @@
-"""Programs whose memory a change of their source lowers, for scripts/check-advice, beside some of programs.py: the
+"""Programs whose memory a change of their source lowers, for scripts/check/advice, beside some of programs.py: the
 form is the same. What advice can be about is a function, the body of a scan, or an argument.
 
 PROGRAMS has those with something to gain, NOTHING those without."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compiles the programs of programs.py for TPUs and GPUs that are not there, as they are and with us, and
-compares what XLA assigned with what the tool says. Run by scripts/check-accelerators, in an environment that has
+compares what XLA assigned with what the tool says. Run by scripts/check/accelerators, in an environment that has
 JAX, the plugins, and remat_hlo's library and tool.
 
 Routes: `plain`: the tool's figures of each dump that it can be given; `hook`: rematerialized at JAX's hook within

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `remat-hlo advise` predicts, beside what XLA makes of the program that was changed like this, on the processor
-and on TPUs and GPUs that are not there. Run by scripts/check-advice.
+and on TPUs and GPUs that are not there. Run by scripts/check/advice.
 
 Each program of advice_programs.py and advice_networks.py, and some of programs.py, is compiled, its dump is given to
 the tool, each change that the tool proposes is applied to the program's source by a patcher that knows nothing of it

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts the multiplications, additions and fused multiply-adds in the PTX that XLA:GPU makes of small programs for a
 GPU that is not there, and compares them with what analysis/flow/rounding.h takes for granted there. Run by
-scripts/check-accelerators --contraction, in an environment that has JAX and the CUDA plugin.
+scripts/check/accelerators --contraction, in an environment that has JAX and the CUDA plugin.
 
  1. XLA:GPU contracts nothing: each product and each sum is an instruction that rounds (.rn, which ptxas must not fuse),
     in kernels of loops and in Triton's, whether a product and a sum are in one kernel or in two.

@@ -1,5 +1,5 @@
 """Rewrites programs with the tool in the midst of XLA's compilation, runs them beside the untouched
-ones, and compares every bit of what they put out. Run by scripts/check-bits.
+ones, and compares every bit of what they put out. Run by scripts/check/bits.
 
     check_bits.py TOOL FOLDER [OPTION...]
 
@@ -333,7 +333,7 @@ class Report:
         if event.get("combination"):
             which += " --only=" + shlex.quote(" ".join(event["combination"]))
         (folder / "why.txt").write_text(f"{event['kind']}: {event['what']}\n"
-                                        f"scripts/check-bits {which}\n")
+                                        f"scripts/check/bits {which}\n")
         return folder
 
     def close(self, num_programs):
@@ -433,7 +433,7 @@ def make_tasks(options, algorithms, schedulers, names, end):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="check-bits", description="Compares, bit by bit, what JAX programs compute with what "
+        prog="scripts/check/bits", description="Compares, bit by bit, what JAX programs compute with what "
         "they compute when the tool has rewritten their modules within XLA's compilation.")
     parser.add_argument("tool", help=argparse.SUPPRESS)
     parser.add_argument("folder", help=argparse.SUPPRESS)
@@ -480,7 +480,7 @@ def main():
     if options.random is None:
         tasks = list(tasks)
         if not tasks:
-            sys.exit(f"check-bits: no program is called {options.programs}")
+            sys.exit(f"check/bits: no program is called {options.programs}")
     begin = time.monotonic()
     num_done = run_all(options.tool, tasks, options.jobs, report, begin + seconds)
     if options.random is None and num_done < len(tasks):

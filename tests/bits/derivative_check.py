@@ -1,5 +1,5 @@
 """Runs random training steps (derivative_programs.py) as they are and rematerialized within XLA:CPU's
-compilation, and compares every bit of the loss and of all gradients. Run by scripts/check-bits
+compilation, and compares every bit of the loss and of all gradients. Run by scripts/check/bits
 --derivatives.
 
     derivative_check.py FOLDER [OPTION...]    REMAT_HLO_LIBRARY names the library
@@ -64,7 +64,7 @@ def keep(folder, name, task, way, spec, found, jax_version):
         (room / f"{stem}.hlo").write_text(text)
     (room / "program.json").write_text(json.dumps(
         {**task, "original": task["spec"], "spec": spec, "ways": [way]}))
-    command = f"scripts/check-bits --derivatives --repeat={shlex.quote(str(room / 'program.json'))}"
+    command = f"scripts/check/bits --derivatives --repeat={shlex.quote(str(room / 'program.json'))}"
     (room / "why.txt").write_text(
         f"JAX {jax_version}, {task['flags'] or 'with FMA'}: {found['what']} under {' '.join(way)}\n"
         f"{json.dumps(spec)}\n{command}\n{task['command']}\n")
@@ -77,7 +77,7 @@ def make_task(options, number, jax_version):
     # Without FMA nothing is contracted, which is a check of the check: whole processes at a time.
     is_without = options.fma == "without" or (
         options.fma == "both" and number // PROGRAMS_IN_A_PROCESS % 5 == 4)
-    command = (f"scripts/check-bits --derivatives --jax={jax_version} --seed={seed} --count=1 "
+    command = (f"scripts/check/bits --derivatives --jax={jax_version} --seed={seed} --count=1 "
                f"--ways={options.ways} --fma={'without' if is_without else 'with'}"
                f"{' --without-rule' if options.without_rule else ''}")
     return {"maker": "derivative_programs", "spec": spec, "x64": spec["dtype"] == "f64", "seed": seed,
@@ -158,7 +158,7 @@ def repeat(path):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="check-bits --derivatives", description="Compares, bit by bit, loss and gradients of random "
+        prog="scripts/check/bits --derivatives", description="Compares, bit by bit, loss and gradients of random "
         "programs with those of the same programs rematerialized within XLA:CPU's compilation.")
     parser.add_argument("folder", help=argparse.SUPPRESS)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="for so long, reductions not counted")

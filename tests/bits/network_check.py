@@ -1,6 +1,6 @@
 """Runs training steps that are written with Flax, Haiku, Equinox and optax (network_programs.py) as they are
 and rematerialized within XLA:CPU's compilation, and compares every bit of what they put out. Run by
-scripts/check-bits --networks.
+scripts/check/bits --networks.
 
     network_check.py FOLDER [OPTION...]    REMAT_HLO_LIBRARY names the library
 
@@ -54,7 +54,7 @@ def keep(folder, name, found):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="check-bits --networks", description="Compares, bit by bit, what training steps compute that are "
+        prog="scripts/check/bits --networks", description="Compares, bit by bit, what training steps compute that are "
         "written with Flax, Haiku, Equinox and optax, with what they compute when they are rematerialized within "
         "XLA:CPU's compilation.")
     parser.add_argument("folder", help=argparse.SUPPRESS)
@@ -88,7 +88,7 @@ def check(options, names, counts, jax_version):
             way = " ".join(event.get("way") or ("as it is",))
             kind = "OTHER BITS" if event["event"] == "differs" else "FAILED"
             print(f"{kind}: {name} under {way}: {event['what']}\n"
-                  f"  scripts/check-bits --networks --full --jax={jax_version} --only='^{name}$'"
+                  f"  scripts/check/bits --networks --full --jax={jax_version} --only='^{name}$'"
                   f"{' --without-rule' if options.without_rule else ''}\n"
                   f"  {keep(pathlib.Path(options.folder), f'{jax_version}.{name}', event)}", flush=True)
     worker.stop()
@@ -101,7 +101,7 @@ def main():
         return 0
     names, counts = choose(options), collections.Counter()
     if not names:
-        sys.exit("check-bits: no such program")
+        sys.exit("check/bits: no such program")
     begin, jax_version = time.monotonic(), importlib.metadata.version("jax")
     check(options, names, counts, jax_version)
     print(f"JAX {jax_version}: {counts['program']} of {len(NETWORKS)} programs in "

@@ -1,6 +1,6 @@
 """Rewrites scanned training steps within XLA's compilation, compares every bit of what they put out and
 the bytes of temporaries, and sets the peaks beside those that jax.checkpoint reaches. Run by
-scripts/check-scan.
+scripts/check/scan.
 
     scan_check.py TOOL FOLDER [OPTION...]
 
@@ -349,7 +349,7 @@ def make_tasks(options, names, algorithms):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="check-scan", description="Rewrites training steps that scan, compares what they compute "
+        prog="scripts/check/scan", description="Rewrites training steps that scan, compares what they compute "
         "bit by bit and the bytes they take, and sets them beside jax.checkpoint.")
     parser.add_argument("tool", help=argparse.SUPPRESS)
     parser.add_argument("folder", help=argparse.SUPPRESS)
@@ -378,7 +378,7 @@ def select(options):
     import scan_programs
     names = [name for name in scan_programs.PROGRAMS if re.search(options.only, name)]
     if not names:
-        sys.exit(f"check-scan: no program's name matches {options.only}")
+        sys.exit(f"check/scan: no program's name matches {options.only}")
     return names
 
 

@@ -1,5 +1,5 @@
 """Measures what holds of a program's bits at each stage: rewrites training steps there as remat_hlo.jax does,
-and prints how many compute the same bits, and how far the others are off. Run by scripts/check-bits --stages,
+and prints how many compute the same bits, and how far the others are off. Run by scripts/check/bits --stages,
 for the table in man/python.md.
 
     stage_bits.py FOLDER [--platform=NAME] [--programs=N] [--only=REGEX]    REMAT_HLO_LIBRARY names the library
@@ -36,7 +36,7 @@ def tasks(num_programs):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="check-bits --stages", description="Counts the programs whose bits are the same when they are "
+        prog="scripts/check/bits --stages", description="Counts the programs whose bits are the same when they are "
         "rewritten at each stage.")
     parser.add_argument("folder", help=argparse.SUPPRESS)
     parser.add_argument("--platform", default="cpu", help="of JAX [cpu]")

@@ -1,4 +1,4 @@
-"""What scripts/check-bits runs for one version of JAX and for several: programs in the place of Python note their
+"""What scripts/check/bits runs for one version of JAX and for several: programs in the place of Python note their
 arguments."""
 
 import os
@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/check-bits"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/check/bits"
 SECONDS = 300
 
 

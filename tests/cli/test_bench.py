@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/bench-search on texts of XLA:TPU. usage: test_bench.py TOOL [CLASS...]"""
+"""scripts/bench/search on texts of XLA:TPU. usage: test_bench.py TOOL [CLASS...]"""
 
 import csv
 import subprocess
@@ -15,7 +15,7 @@ class BenchOfEstimates(ToolTest):
     def test_column(self):
         self.golden("estimates")
         run = subprocess.run(
-            [sys.executable, ROOT / "scripts" / "bench_search.py", f"--program={self.tool}", "--only=tpu/v5e input",
+            [sys.executable, ROOT / "scripts" / "bench" / "bench_search.py", f"--program={self.tool}", "--only=tpu/v5e input",
              "--tpu=v5e:input.hlo", "--budgets=85%", "--algorithms=path", "--csv=out.csv", "--jobs=1"],
             cwd=self.dir, text=True, capture_output=True, timeout=120)
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -31,7 +31,7 @@ class BenchOfEstimates(ToolTest):
     def test_texts_without_estimates_are_left_out(self):
         self.golden("cost")
         run = subprocess.run(
-            [sys.executable, ROOT / "scripts" / "bench_search.py", f"--program={self.tool}", "--only=tpu/v5e input",
+            [sys.executable, ROOT / "scripts" / "bench" / "bench_search.py", f"--program={self.tool}", "--only=tpu/v5e input",
              "--tpu=v5e:input.hlo", "--budgets=85%", "--algorithms=path"],
             cwd=self.dir, text=True, capture_output=True, timeout=120)
         self.assertEqual((run.returncode, run.stderr), (1, "no file and budget is left to run\n"))

@@ -1,6 +1,6 @@
 """Compiles JAX programs (jax_programs.py) and compares what `remat-hlo report` makes of the dumps of the
 compiled modules, and of compiled.as_text() on the standard input, with what XLA allocates: the bytes of temporaries, parameters, outputs and what these
-share. Run by scripts/check-memory.sh.
+share. Run by scripts/check/memory.sh.
 
 Prints what differs, and a closing line; ends with 1 when anything does."""
 

@@ -1,5 +1,5 @@
 """Compiles a training step that was rematerialized, with each form of --protect, and looks for the
-recomputations in what XLA made of it. Run by scripts/check-protection.sh.
+recomputations in what XLA made of it. Run by scripts/check/protection.sh.
 
 Then three programs whose peak only depends on their order: what XLA makes of moves at PRE_SCHEDULER,
 without control dependencies and with them.

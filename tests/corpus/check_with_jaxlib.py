@@ -1,4 +1,4 @@
-"""Lets XLA read what remat-hlo writes. Run by scripts/check-with-jaxlib.sh."""
+"""Lets XLA read what remat-hlo writes. Run by scripts/check/with-jaxlib.sh."""
 
 import os
 import pathlib

@@ -1,7 +1,7 @@
 """Runs random modules on XLA's CPU before and after --remat-mode=narrow: not a bit may change.
 
 What is narrowed are integers, masks and whole numbers; every value of a module is kept over a peak
-and then looked at bit by bit. Run by scripts/check-with-jaxlib.sh.
+and then looked at bit by bit. Run by scripts/check/with-jaxlib.sh.
 
     run_with_jaxlib.py TOOL
 

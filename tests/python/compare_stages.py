@@ -1,5 +1,5 @@
 """Prints what each stage makes of the programs of live_programs.py: the temporaries that XLA:CPU assigns
-under a budget of r50%, in MiB. Run by scripts/check-live --stages."""
+under a budget of r50%, in MiB. Run by scripts/check/live --stages."""
 
 import os
 

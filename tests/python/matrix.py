@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs of many kinds under rematerialization within XLA:CPU: each program of matrix_programs.py
 with each of XLA's schedulers, budgets, stages and algorithms, or a part in which each two of these come
-together (the default). Run by scripts/check-live, in an environment that has JAX and the package.
+together (the default). Run by scripts/check/live, in an environment that has JAX and the package.
 
 Fails if a result differs in a bit, if XLA assigns more temporaries than without us, if what was patched in
 XLA's message is not what XLA reads from our text, if a budget that was said to be met is not, or if what

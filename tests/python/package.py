@@ -1,6 +1,6 @@
 """What tests of the Python package share. Those of the offline half need nothing but Python 3.9:
 $REMAT_HLO_LIBRARY names the library, and the package is that of the source tree. Those of the live half
-run in a virtual environment where the package is installed (scripts/check-live)."""
+run in a virtual environment where the package is installed (scripts/check/live)."""
 
 import os
 import pathlib

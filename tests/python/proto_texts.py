@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether the library prints XLA's messages as jaxlib does: the modules of the matrix's programs at both
 stages, hlo_samples, and the HLO files of the folders that are given. Every text that the library prints must be
-jaxlib's byte for byte, and it must print nine tenths of the modules. Run by scripts/check-live, in an
+jaxlib's byte for byte, and it must print nine tenths of the modules. Run by scripts/check/live, in an
 environment that has JAX and the package.
 usage: proto_texts.py [--files-only] [FOLDER...]"""
 

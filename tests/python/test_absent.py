@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The hook in compilations for TPUs and GPUs that are not there. Run in an environment that has the plugins, which
-scripts/check-accelerators makes; without them the tests are skipped. REMAT_HLO_LONG_TESTS=1 runs all programs.
+scripts/check/accelerators makes; without them the tests are skipped. REMAT_HLO_LONG_TESTS=1 runs all programs.
 usage: test_absent.py [CLASS...]"""
 
 import importlib.util

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checkpoints that a plan places, and fit, within XLA:CPU. Run by scripts/check-live, in an environment that has JAX and
+"""Checkpoints that a plan places, and fit, within XLA:CPU. Run by scripts/check/live, in an environment that has JAX and
 the package. usage: test_checkpoints.py [CLASS...]"""
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The live half of the Python package, within XLA:CPU. Run by scripts/check-live, in an environment that
+"""The live half of the Python package, within XLA:CPU. Run by scripts/check/live, in an environment that
 has JAX and the package. usage: test_live.py [CLASS...]"""
 
 import concurrent.futures

@@ -676,9 +676,9 @@ class Calibrating(PackageTest):
 
 class Notebook(PackageTest):
     def test_cells(self):
-        """man/notebook.ipynb has the cells of scripts/make_notebook.py, which run. The figures in it may be
+        """man/notebook.ipynb has the cells of scripts/samples/make_notebook.py, which run. The figures in it may be
         those of an earlier version."""
-        self.run_python(ROOT / "scripts/make_notebook.py", self.dir / "made.ipynb")
+        self.run_python(ROOT / "scripts/samples/make_notebook.py", self.dir / "made.ipynb")
         made, kept = ([(cell["source"], [o["output_type"] for o in cell.get("outputs", [])])
                        for cell in json.loads(path.read_text())["cells"]]
                       for path in (self.dir / "made.ipynb", ROOT / "man/notebook.ipynb"))

@@ -1,4 +1,4 @@
-"""Whole programs as people write them, for scripts/bench-live --programs: weights are made one by one, outside
+"""Whole programs as people write them, for scripts/bench/live --programs: weights are made one by one, outside
 of any jit, data is prepared in the same way, a training step is compiled once and called twice, and then what
 evaluates. Most of what XLA compiles for such a program is small. Each function runs the program and returns
 its losses and the score."""

@@ -74,7 +74,7 @@ def main(arguments):
         prog="python -m remat_hlo calibrate",
         description="Fits a device profile to measured times, and says how far the model is off.")
     parser.add_argument("measurements", help="JSON: {\"runs\": [{\"module\": PATH, \"seconds\": S}, …]}, paths "
-                        "relative to the file, as scripts/bench-live --json=FILE writes it; \"program\" says "
+                        "relative to the file, as scripts/bench/live --json=FILE writes it; \"program\" says "
                         "which modules are variants of one program")
     parser.add_argument("--device", default="cpu", help="the profile to begin with [cpu]")
     parser.add_argument("--name", default="calibrated", help="the name of the new one")

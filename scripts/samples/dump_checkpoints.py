@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Write tests/golden/checkpoints/*.hlo: a network whose checkpoints do not help, for `advise`, as XLA:CPU compiles it.
+
+    whole.hlo   one checkpoint around everything: all of it is computed again at once
+    merged.hlo  around each layer with prevent_cse=False: XLA merges what is computed again with the forward part
+    saves.hlo   around each layer with a policy that saves products
+
+    build/venv/bin/python scripts/samples/dump_checkpoints.py     # needs JAX
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OUT = ROOT / "tests" / "golden" / "checkpoints"
+LAYERS, BATCH, WIDTH = 4, 1024, 64
+
+
+def layer(weights, x):
+    import jax.numpy as jnp
+    hidden = jnp.tanh(x @ weights[0])
+    return x + jnp.tanh(hidden @ weights[1])
+
+
+def network(block, layers, x):
+    for weights in layers:
+        x = block(weights, x)
+    return x
+
+
+def program(name):
+    import jax
+    saves = jax.checkpoint_policies.dots_saveable
+    return {
+        "whole": jax.checkpoint(lambda layers, x: network(layer, layers, x)),
+        "merged": lambda layers, x: network(jax.checkpoint(layer, prevent_cse=False), layers, x),
+        "saves": lambda layers, x: network(jax.checkpoint(layer, policy=saves), layers, x),
+    }[name]
+
+
+def compile_program(name):
+    """Runs in a process of its own, whose environment says where the dump goes."""
+    import jax
+    import jax.numpy as jnp
+    function = program(name)
+
+    def step(layers, x):
+        grads = jax.grad(lambda layers: jnp.mean(function(layers, x) ** 2))(layers)
+        return jax.tree.map(lambda weights, grad: weights - 0.1 * grad, layers, grads)
+
+    def shape(*dims):
+        return jax.ShapeDtypeStruct(dims, jnp.float32)
+    layers = [(shape(WIDTH, 4 * WIDTH), shape(4 * WIDTH, WIDTH)) for _ in range(LAYERS)]
+    jax.jit(step, donate_argnums=0).lower(layers, shape(BATCH, WIDTH)).compile()
+
+
+def dump(name):
+    with tempfile.TemporaryDirectory() as folder:
+        flags = f"--xla_dump_to={folder} --xla_dump_hlo_as_text"
+        subprocess.run([sys.executable, __file__, name], check=True, env={"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags})
+        text = next(Path(folder).glob("*.jit_step.cpu_after_optimizations.txt")).read_text(encoding="utf-8")
+    text = text.replace(f"{ROOT}/scripts/", "")
+    if re.search(r'"/[^"]*"', text):
+        raise SystemExit(f"{name}: a path of this machine is in it")
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / f"{name}.hlo").write_text(f"// Origin: scripts/samples/dump_checkpoints.py, {name}.\n{text}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        compile_program(sys.argv[1])
+    else:
+        for one in ("whole", "merged", "saves"):
+            dump(one)
