@@ -16,6 +16,7 @@
 #include "remat/search/apply.h"
 #include "remat/search/forms.h"
 #include "remat/search/hoist.h"
+#include "remat/search/least.h"
 #include "remat/search/mend.h"
 #include "remat/search/post_order.h"
 #include "remat/search/search.h"
@@ -300,6 +301,11 @@ static void check_priced(const PricedLine *priced, int64_t limit_bytes, const ch
                 "%s: claims %" PRId64 " bytes and %g seconds, has %" PRId64 " and %g\n%s", what,
                 priced->peak_bytes, priced->seconds, memory.peak_bytes, memory.seconds,
                 sample_shown(sample));
+  Line given = line_of_graph(priced->line.graph, arena);
+  int64_t least_bytes = line_least_bytes(&given, arena);
+  ck_assert_msg(least_bytes <= memory.peak_bytes,
+                "%s: has %" PRId64 " bytes, and no line has less than %" PRId64 "\n%s", what,
+                memory.peak_bytes, least_bytes, sample_shown(sample));
   arena_free(arena);
 }
 

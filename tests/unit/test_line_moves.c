@@ -2,6 +2,7 @@
  * against all orders and all lines of these. */
 #include "remat/bound/line_bound.h"
 #include "remat/search/hoist.h"
+#include "remat/search/least.h"
 #include "remat/search/mend.h"
 #include "remat/search/price.h"
 #include "remat/search/search.h"
@@ -167,6 +168,34 @@ START_TEST(lines_are_as_good_as_most) {
 }
 END_TEST
 
+/* ---- the bound of all peaks ---- */
+
+START_TEST(no_line_needs_less_than_the_bound) {
+  Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
+  uint32_t num_reached = 0;
+  for (uint32_t seed = 0; seed < NUM_GRAPHS; seed++) {
+    Random random = {seed};
+    SearchGraph graph = random_graph(&random, true, arena);
+    Trial trial = {.graph = &graph, .arena = arena};
+    visit_all_lines(&trial);
+    Line line = line_of_graph(&graph, arena);
+    int64_t bound = line_least_bytes(&line, scratch);
+    int64_t least = priced_measure(&line, 0, scratch).peak_bytes;
+    for (int64_t limit = least; limit-- > 0;) {
+      if (!isinf(trial.least[limit])) least = limit;
+    }
+    ck_assert_msg(bound <= least, "graph %u: a line needs %d bytes, less than %d", seed, (int)least,
+                  (int)bound);
+    num_reached += bound == least;
+    arena_reset(arena, (ArenaMark){0});
+  }
+  ck_assert_msg(num_reached >= NUM_GRAPHS / 4, "%u of %u bounds are reached", num_reached,
+                (uint32_t)NUM_GRAPHS);
+  arena_free(scratch);
+  arena_free(arena);
+}
+END_TEST
+
 /* ---- trimming: all runs that can go ---- */
 
 /* A line with clones at random places. */
@@ -260,6 +289,7 @@ int main(void) {
   tcase_set_timeout(tc, 60);
   tcase_add_test(tc, no_order_has_less_excess_than_all);
   tcase_add_loop_test(tc, lines_are_as_good_as_most, 0, sizeof changes / sizeof *changes);
+  tcase_add_test(tc, no_line_needs_less_than_the_bound);
   tcase_add_test(tc, nothing_that_can_go_is_left);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

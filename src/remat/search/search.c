@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "remat/search/hoist.h"
+#include "remat/search/least.h"
 #include "remat/search/memo.h"
 #include "remat/search/trial.h"
 #include "remat/search/trim.h"
@@ -298,12 +299,13 @@ PricedLine search_lowered(const PricedLine *priced, int64_t limit_bytes, const S
 }
 
 /* Mends the lowest line to limits below its peak, nearer to it each time that this fails. */
-static void lower_further(KeptLines *kept, int64_t low, const SearchRules *rules,
+static void lower_further(KeptLines *kept, int64_t low, int64_t end_bytes, const SearchRules *rules,
                           Patience *patience, Arena *arena, Arena *scratch) {
   const PricedLine *lowest = &kept->list[0].priced;
   const RematParameters *parameters = lowest->line.graph->parameters;
   for (int64_t part = 2; part <= parameters->search_nearest && !patience_is_over(patience);) {
     int64_t before = lowest->peak_bytes;
+    if (before <= end_bytes) return;
     PricedLine found =
         search_lowered(lowest, before - (before - low) / part, rules, patience, arena, scratch);
     found.fits = false;
@@ -316,8 +318,9 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
                          const SearchRules *rules, Patience *patience, OtherLines *others,
                          Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  int64_t low = given->graph->held_bytes;
+  int64_t low = given->graph->held_bytes, end_bytes = line_least_bytes(given, scratch);
   if (low < least_bytes) low = least_bytes;
+  if (end_bytes < low) end_bytes = low;
   SearchRules quick = *rules;
   quick.is_thorough = false;
   KeptLines kept = {.scratch = scratch};
@@ -328,7 +331,7 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
   for (int i = 0; i < given->graph->parameters->search_halvings && !patience_is_over(patience);
        i++) {
     int64_t high = lowest->peak_bytes, middle = low + (high - low) / 2;
-    if (low >= high) break;
+    if (high <= end_bytes) break;
     uint64_t num_steps = patience_steps_left(patience) / 3;
     if (i > 0 && num_steps < (uint64_t)given->len * LEAST_STEPS) break;
     Patience part = patience_part(patience, num_steps);
@@ -338,7 +341,7 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
     found.fits = false;
     kept_add(&kept, &found);
   }
-  lower_further(&kept, low, rules, patience, arena, scratch);
+  lower_further(&kept, low, end_bytes, rules, patience, arena, scratch);
   PricedLine best = search_line(given, lowest->peak_bytes, rules, patience, others, out, scratch);
   if (priced_is_lower(lowest, &best)) {
     best = *lowest;
