@@ -6,7 +6,9 @@
  * smaller as there are pieces. */
 #include <stdlib.h>
 
+#include "advice/frames.h"
 #include "advice/layers.h"
+#include "advice/region_role.h"
 #include "advice/shrink.h"
 #include "emit/human.h"
 #include "remat/algorithms/forward_end.h"
@@ -24,6 +26,8 @@ typedef struct Region {
   InstId largest;     /* one of them that lives at the peak, and its shape */
   ShapeId shape;
   uint32_t num_parts; /* such as layers */
+  CompId comp;        /* that has them */
+  RegionUse use;
 } Region;
 
 typedef struct Study {
@@ -31,52 +35,29 @@ typedef struct Study {
   VEC(Region) regions;
 } Study;
 
-static int64_t elements_of(const Module *module, ShapeId id) {
-  const Shape *shape = shape_get(&module->shapes, id);
-  return shape_is_array(shape) ? shape->num_elements : 0;
-}
-
 static void find_regions(Study *study) {
   const Advisor *advisor = study->advisor;
   const Module *module = advisor->module;
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     const LiveBuffer *live = &advisor->live.list[i];
     ShapeId shape = shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part);
-    int64_t count = elements_of(module, shape);
+    int64_t count = region_elements(module, shape);
     Region *found = NULL;
     for (uint32_t k = 0; k < study->regions.len && !found; k++) {
       if (study->regions.data[k].num_elements == count) found = &study->regions.data[k];
     }
     if (!found) {
       found = vec_push(advisor->arena, &study->regions);
-      *found = (Region){.num_elements = count, .largest = live->inst, .shape = shape};
+      *found = (Region){.num_elements = count,
+                        .largest = live->inst,
+                        .shape = shape,
+                        .comp = inst_get(module, live->inst)->parent};
     }
     found->live_bytes += live->bytes;
   }
 }
 
 /* ---- whether it can be computed in pieces ---- */
-
-/* Whether some part of a result has so many elements. */
-static bool is_in(const Module *module, InstId id, int64_t count) {
-  ShapeId shape = inst_get(module, id)->shape;
-  const Shape *whole = shape_get(&module->shapes, shape);
-  if (!shape_is_tuple(whole)) return elements_of(module, shape) == count;
-  for (uint32_t part = 1; part < whole->num_parts; part++) {
-    if (elements_of(module, shape_part(&module->shapes, shape, part)) == count) return true;
-  }
-  return false;
-}
-
-/* Whether some part of a result has at least so many elements. */
-static bool has_at_least(const Module *module, InstId id, int64_t count) {
-  ShapeId shape = inst_get(module, id)->shape;
-  const Shape *whole = shape_get(&module->shapes, shape);
-  for (uint32_t part = 0; part < whole->num_parts; part++) {
-    if (elements_of(module, shape_part(&module->shapes, shape, part)) >= count) return true;
-  }
-  return false;
-}
 
 /* An operation for whose pieces others would have to wait, or that is not the region's alone. */
 static bool is_boundary(const Module *module, InstId id) {
@@ -97,8 +78,8 @@ static bool is_like_argument(const Module *module, InstId id) {
   const Computation *entry = comp_get(module, module->entry);
   for (uint32_t i = 0; i < entry->params.len; i++) {
     InstId param = id_list(module, entry->params)[i];
-    if (elements_of(module, inst_get(module, param)->shape) ==
-        elements_of(module, inst_get(module, id)->shape))
+    if (region_elements(module, inst_get(module, param)->shape) ==
+        region_elements(module, inst_get(module, id)->shape))
       return true;
   }
   return false;
@@ -111,15 +92,15 @@ static bool is_hourglass(const Advisor *advisor, int64_t count) {
     const Instruction *inst = inst_get(module, id);
     if (inst->flags & INST_DEAD || !comp_is_sequential(&advisor->values.graph, inst->parent))
       continue;
-    bool is_inside = is_in(module, id, count);
+    bool is_inside = region_has(module, id, count);
     if (is_inside && is_boundary(module, id)) return false;
     for (uint32_t i = 0; i < inst->num_operands; i++) {
       InstId operand = inst_operand(module, id, i);
-      bool reads = is_in(module, operand, count);
+      bool reads = region_has(module, operand, count);
       if (reads == is_inside) continue;
       InstId other = is_inside ? operand : id; /* outside of the region */
       if (inst_get(module, other)->opcode == OPCODE_TUPLE) return false;
-      if (has_at_least(module, other, count / 2 + 1) && !is_like_argument(module, other))
+      if (region_is_exceeded(module, other, count / 2 + 1) && !is_like_argument(module, other))
         return false;
     }
   }
@@ -154,7 +135,7 @@ static Parts find_parts(const Advisor *advisor, const ForwardPart *forward, int6
   for (SchedPos pos = 0; pos < sequence.len && (forward->end == NO_ID || pos <= forward->end);
        pos++) {
     InstId id = sequence.ids[pos];
-    if (!is_in(module, id, count)) continue;
+    if (!region_has(module, id, count)) continue;
     root[parts.len] = parts.len;
     parts.of[id] = parts.len++;
     for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
@@ -178,7 +159,7 @@ static Parts find_parts(const Advisor *advisor, const ForwardPart *forward, int6
 static bool is_of_rows(const Module *module, InstId id, InstId of_region) {
   ShapeId shape = inst_get(module, id)->shape;
   const Shape *region = inst_shape(module, of_region);
-  int64_t own = elements_of(module, shape), largest = 1;
+  int64_t own = region_elements(module, shape), largest = 1;
   if (!shape_is_array(region) || own <= 1) return true;
   for (uint32_t i = 0; i < region->rank; i++) {
     if (region->dims[i] > largest) largest = region->dims[i];
@@ -206,17 +187,17 @@ static bool reads_all_rows(const Advisor *advisor, const ForwardPart *forward, c
 }
 
 /* Whether each part is made by one product at most, and row by row. Sets the number of parts. */
-static bool is_row_by_row(const Advisor *advisor, int64_t count, uint32_t *num_parts) {
+static bool is_row_by_row(const Advisor *advisor, Region *region) {
   const Module *module = advisor->module;
   Arena *arena = arena_new(arena_options(advisor->scratch));
   ForwardPart forward =
-      forward_part_of(module, advisor->schedule->of[module->entry], advisor->scratch);
-  Parts parts = find_parts(advisor, &forward, count, arena);
+      forward_part_of(module, advisor->schedule->of[region->comp], advisor->scratch);
+  Parts parts = find_parts(advisor, &forward, region->num_elements, arena);
   bool is_simple = true;
   for (uint32_t i = 0; i < parts.len; i++)
     is_simple &= parts.num_products[i] <= 1;
   is_simple = is_simple && !reads_all_rows(advisor, &forward, &parts);
-  *num_parts = parts.count;
+  region->num_parts = parts.count;
   arena_free(arena);
   return is_simple;
 }
@@ -225,20 +206,24 @@ static bool is_row_by_row(const Advisor *advisor, int64_t count, uint32_t *num_p
 
 /* The modelled time of the forward part's share of the region, which is computed a second time if
  * the backward part reads it; 0 if there is no backward part. */
-static double repeated_seconds(const Advisor *advisor, int64_t count) {
+static double repeated_seconds(const Advisor *advisor, const Region *region) {
   const Module *module = advisor->module;
   Arena *arena = arena_new(arena_options(advisor->scratch));
   CostTable costs = cost_analyze(module, arena, advisor->scratch);
-  Sequence sequence = advisor->schedule->of[module->entry];
+  int64_t count = region->num_elements;
+  Sequence sequence = advisor->schedule->of[region->comp];
   ForwardPart forward = forward_part_of(module, sequence, advisor->scratch);
   double seconds = 0;
   bool is_read_later = false;
+  const double *runs = cost_runs(module, &costs, advisor->request->device,
+                                 advisor->request->default_trip_count, arena, advisor->scratch);
   for (SchedPos pos = 0; pos < sequence.len && forward.end != NO_ID; pos++) {
-    bool is_inside = is_in(module, sequence.ids[pos], count);
+    bool is_inside = region_has(module, sequence.ids[pos], count);
     if (is_inside && pos <= forward.end)
       seconds += cost_seconds(module, &costs, advisor->request->device, sequence.ids[pos]);
     is_read_later |= is_inside && pos > forward.end;
   }
+  seconds *= runs[region->comp];
   arena_free(arena);
   return is_read_later ? seconds : 0;
 }
@@ -251,49 +236,55 @@ typedef struct Pieces {
 
 static ShapeId shrink_region(Module *module, ShapeId array, const void *context) {
   const Pieces *pieces = context;
-  bool is_meant = elements_of(module, array) == pieces->num_elements;
+  bool is_meant = region_elements(module, array) == pieces->num_elements;
   return is_meant ? shrink_array(module, array, pieces->num_chunks) : array;
 }
 
-/* Whether these are logits: a product with an argument, the output layer, makes them, and what the
- * forward part computes from them is much smaller, the loss. */
-static bool is_loss(const Advisor *advisor, int64_t count) {
-  const Module *module = advisor->module;
-  Sequence sequence = advisor->schedule->of[module->entry];
-  ForwardPart forward = forward_part_of(module, sequence, advisor->scratch);
-  bool has_weights = false, is_read_by_product = false;
-  Arena *arena = arena_new(arena_options(advisor->scratch));
-  const bool *is_heavy = find_heavy(module, arena, advisor->scratch);
-  for (SchedPos pos = 0; pos < sequence.len && (forward.end == NO_ID || pos <= forward.end);
-       pos++) {
-    InstId id = sequence.ids[pos];
-    bool is_inside = is_in(module, id, count);
-    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-      InstId operand = inst_operand(module, id, i);
-      while (inst_is_pass_through(module, operand))
-        operand = inst_operand(module, operand, 0);
-      bool is_weight = inst_get(module, operand)->opcode == OPCODE_PARAMETER &&
-                       inst_shape(module, operand)->rank >= 2;
-      has_weights |= is_inside && is_weight && is_heavy[id];
-      bool leaves = !is_inside && is_in(module, operand, count);
-      is_read_by_product |= leaves && (is_heavy[id] || has_at_least(module, id, count / 16 + 1));
-    }
+/* Whether a checkpoint was proposed, at an activation the first remedy. */
+static bool has_checkpoint(const Advisor *advisor) {
+  for (uint32_t i = 0; i < advisor->remedies.len; i++) {
+    if (strncmp(advisor->remedies.data[i].shown.kind, "checkpoint", 10) == 0) return true;
   }
-  arena_free(arena);
-  return has_weights && !is_read_by_product;
+  return false;
+}
+
+/* The line of the function in which the array is made as well as read: a piece goes through both.
+ */
+static SourcePlace place_of(Advisor *advisor, const Region *region) {
+  const Module *module = advisor->module;
+  InstId maker = region->use.maker == NO_ID ? region->largest : region->use.maker;
+  SourcePlace place = advisor_place(advisor, maker);
+  SourceFrame frame;
+  uint32_t depth = 0;
+  if (region->use.exit == NO_ID) return place;
+  int32_t number = frame_in_common(module, maker, region->use.exit, &depth, advisor->scratch);
+  if (depth == 0) return place;
+  (void)frame_outside_libraries(module, number, &frame);
+  if (frame.is_library || !frame.file.len || frame.line <= 0) return place;
+  Str file = human_unescape(frame.file, advisor->out);
+  return (SourcePlace){
+      place.op_name, {arena_strndup(advisor->out, file.data, file.len), file.len}, frame.line};
 }
 
 static rh_text code_of(const Advisor *advisor, bool is_of_loss, bool is_repeated,
                        long long pieces) {
+  const char *function = is_of_loss ? "loss" : "f";
   switch (advisor->framework) {
     case FRAMEWORK_PYTORCH:
-      return advice_text(advisor->out,
-                         "loss = sum(checkpoint(piece, h, y) for h, y in zip(hidden.chunk(%lld), "
-                         "labels.chunk(%lld)))",
-                         pieces, pieces);
-    case FRAMEWORK_TENSORFLOW:
-      return advice_text(advisor->out, "tf.map_fn(tf.recompute_grad(piece), tf.split(x, %lld))",
+      if (is_of_loss)
+        return advice_text(advisor->out,
+                           "loss = sum(torch_xla.utils.checkpoint.checkpoint(loss, h, y) for h, y "
+                           "in zip(hidden.chunk(%lld), labels.chunk(%lld)))",
+                           pieces, pieces);
+      return advice_text(advisor->out, "torch.cat([%s for part in x.chunk(%lld)])",
+                         is_repeated ? "torch_xla.utils.checkpoint.checkpoint(f, part)" : "f(part)",
                          pieces);
+    case FRAMEWORK_TENSORFLOW:
+      return advice_text(advisor->out,
+                         is_repeated ? "tf.map_fn(tf.recompute_grad(%s), tf.reshape(x, [%lld, -1, "
+                                       "*x.shape[1:]]))"
+                                     : "tf.map_fn(%s, tf.reshape(x, [%lld, -1, *x.shape[1:]]))",
+                         function, pieces);
     default: break;
   }
   if (!is_of_loss)
@@ -306,34 +297,57 @@ static rh_text code_of(const Advisor *advisor, bool is_of_loss, bool is_repeated
                      pieces);
 }
 
+static const char *what_is(RegionRole role) {
+  switch (role) {
+    case REGION_LOGITS: return "the logits and their loss";
+    case REGION_OUTPUTS: return "the last layer and its loss";
+    case REGION_ACTIVATION: return "this activation and the next layer";
+    default: return "this";
+  }
+}
+
+static const char *how_to(RegionRole role) {
+  switch (role) {
+    case REGION_LOGITS:
+    case REGION_OUTPUTS:
+      return "With a checkpoint around a piece, it is computed again in the backward part, one "
+             "piece at a time.";
+    case REGION_ACTIVATION:
+      return "A piece is some rows, from the product that makes the array to the one that reads "
+             "it. A checkpoint around both, without pieces, is simpler, and leaves the array of "
+             "one layer.";
+    default:
+      return "A piece is some rows of the array; if XLA fused the operations that read it with "
+             "the one that makes it, that would do, too.";
+  }
+}
+
 static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) {
   Pieces pieces = {region->num_elements, num_chunks};
   rh_module *made = shrink_module(advisor, shrink_region, &pieces);
-  bool is_of_loss = is_loss(advisor, region->num_elements);
-  SourcePlace place = advisor_place(advisor, region->largest);
+  RegionRole role = region->use.role;
+  bool is_of_loss = role == REGION_LOGITS || role == REGION_OUTPUTS;
+  double seconds = repeated_seconds(advisor, region);
+  bool is_second = role == REGION_ACTIVATION && seconds > 0 && has_checkpoint(advisor);
+  SourcePlace place = place_of(advisor, region);
   Str shape = shape_text(&advisor->module->shapes, region->shape, false, advisor->out);
   rh_remedy remedy = {.kind = is_of_loss ? "chunk-loss" : "chunk",
-                      .confidence = "medium",
+                      .confidence = is_second ? "low" : "medium",
                       .num_chunks = num_chunks,
                       .num_instances = region->num_parts,
                       .bytes_at_peak = region->live_bytes};
   advisor_set_place(&remedy, place);
   remedy.title =
       advice_text(advisor->out, "%s: compute %s in %lld pieces, %.*s is never needed as a whole",
-                  advisor_where(advisor, place), is_of_loss ? "the logits and their loss" : "this",
-                  (long long)num_chunks, (int)shape.len, shape.data);
-  double seconds = repeated_seconds(advisor, region->num_elements);
+                  advisor_where(advisor, place), what_is(role), (long long)num_chunks,
+                  (int)shape.len, shape.data);
   remedy.code = code_of(advisor, is_of_loss, seconds > 0, num_chunks);
   remedy.explanation = advice_text(
       advisor->out,
       "Arrays of %s elements take %s at the peak, and all that they are computed from and all that "
       "is computed from them is smaller. %s",
       human_count((uint64_t)region->num_elements).text, human_bytes(region->live_bytes).text,
-      is_of_loss
-          ? "With a checkpoint around a piece, its logits are computed again in the backward "
-            "part, one piece at a time."
-          : "A piece is some rows of the array; if XLA fused the operations that read it with "
-            "the one that makes it, that would do, too.");
+      how_to(role));
   return advisor_add_timed(advisor, &remedy, made, seconds);
 }
 
@@ -366,7 +380,8 @@ void advise_chunk(Advisor *advisor) {
     Region *region = &study.regions.data[i];
     if (region->live_bytes < advisor->before.counted_bytes / LEAST_SHARE) break;
     if (region->num_elements < 64 || !is_hourglass(advisor, region->num_elements)) continue;
-    if (!is_row_by_row(advisor, region->num_elements, &region->num_parts)) continue;
+    if (!is_row_by_row(advisor, region)) continue;
+    region->use = region_use(advisor, region->comp, region->num_elements);
     propose_pieces(advisor, region);
     num_proposed++;
   }

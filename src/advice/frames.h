@@ -16,4 +16,10 @@ int32_t frame_outside_libraries(const Module *module, int32_t number, SourceFram
  * derivative repeats frames, so the innermost such place counts. */
 Str function_called_by(const Module *module, InstId id, InstId caller);
 
+/* The innermost frame of the stack of `id` whose function is also on the stack of `other`, called
+ * from the same lines: where `id` comes from in the function that both are in. Returns its number
+ * and how deep it is, 0 = there is none. */
+int32_t frame_in_common(const Module *module, InstId id, InstId other, uint32_t *depth,
+                        Arena *scratch);
+
 #endif

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 HERE = pathlib.Path(__file__).resolve().parent
-FILES = ("programs", "advice_programs", "advice_networks")  # a file may import those before it
+FILES = ("programs", "advice_programs", "advice_networks", "advice_steps")  # a file may import those before it
 SCANS = ("checkpoint-scan", "nested-scan")
 
 
@@ -149,7 +149,7 @@ def _is_traced(tree):
 
 def in_pieces(count):
     """Rows of the first argument that is an array in pieces. Others are cut as well if their first dimension is that of a
-    batch, which three dimensions and more have, or if they have a number for each row. Numbers are means."""
+    batch, which three dimensions and more have, or if they have a number, or labels, for each row. Numbers are means."""
     def decorate(plain):
         @functools.wraps(plain)
         def pieces(*arguments):
@@ -159,7 +159,8 @@ def in_pieces(count):
             rows = arguments[first].shape[0]
             if rows % count:
                 raise CannotApply(f"{rows} rows are not divided by {count}")
-            is_cut = [i == first or (getattr(a, "ndim", 2) not in (0, 2) and a.shape[0] == rows)
+            is_cut = [i == first or (getattr(a, "ndim", 0) and a.shape[0] == rows and
+                                     (a.ndim != 2 or jnp.issubdtype(a.dtype, jnp.integer)))
                       for i, a in enumerate(arguments)]
             cut = [a.reshape(count, rows // count, *a.shape[1:]) for a, c in zip(arguments, is_cut) if c]
 

@@ -27,6 +27,7 @@ import time
 
 import advice_networks
 import advice_programs
+import advice_steps
 import apart
 from apart import find
 from buffer_assignment import BufferAssignment
@@ -152,6 +153,15 @@ class Judge:
             self.say(name, what, f"{asked['plan'][-1]['counted_bytes'] / 2**20:9,.1f} MiB said, "
                      f"{made.total / 2**20:9,.1f} found ({kinds})", "ok" if made.total <= limit else "WRONG")
 
+    def first(self, name, remedies):
+        """Whether what comes first is what someone who knows would say first."""
+        expected = advice_steps.FIRST.get(name)
+        if expected and remedies:
+            is_right = remedies[0]["kind"] in expected
+            self.num_applied += 1
+            self.num_held += is_right
+            self.say(name, "first of all", remedies[0]["title"], "ok" if is_right else "WRONG")
+
     def program(self, name, is_nothing):
         plain = self.compile(name, "as it is", [])
         if not plain:
@@ -169,6 +179,7 @@ class Judge:
             is_little = advice["temp_bytes"] < advice["counted_bytes"] / 10
             self.say(name, "something to gain", "no advice" + (", XLA fuses what takes memory" if is_little else ""),
                      "" if is_little else "WRONG")
+        self.first(name, remedies)
         for remedy in chosen(remedies, self.options.all):
             self.prediction(name, remedy)
         self.enough(name, plain, advice)
@@ -194,7 +205,7 @@ def main():
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    gaining = [*advice_programs.PROGRAMS, *USUAL, *advice_networks.PROGRAMS]
+    gaining = [*advice_programs.PROGRAMS, *USUAL, *advice_networks.PROGRAMS, *advice_steps.PROGRAMS]
     names = {**dict.fromkeys(gaining, False), **dict.fromkeys(advice_programs.NOTHING, True)}
     begin, judges, left_out = time.monotonic(), [], 0
     for target in options.targets.split(","):

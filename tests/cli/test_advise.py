@@ -382,6 +382,20 @@ class Advise(ToolTest):
         remedy = self.remedy("wide-copies", WIDE)
         self.assertEqual((remedy["source_line"], remedy["bytes_at_peak"]), (9, 4 * 65536))
 
+    def test_logits(self):
+        """Logits go into a softmax, and no product comes after them. A hidden layer's activation is none, and a
+        checkpoint comes before its pieces; a product with a vector, which XLA writes as a sum, is a product, too."""
+        self.assertIn("train.py:30: compute the logits and their loss", self.remedy("chunk-loss", LOGITS)["title"])
+        squares = LOGITS.replace("exponential(z)", "multiply(z, z)")
+        self.assertIn("the last layer and its loss", self.remedy("chunk-loss", squares)["title"])
+        weighted = LOGITS.replace("multiply(x, z)", "multiply(x, b)").replace(
+            "  x = ", "  v = f32[4096]{0} parameter(2)\n  b = f32[512,4096]{1,0} broadcast(v), dimensions={1}\n  x = ")
+        self.assertIn("this activation and the next layer", self.remedy("chunk", weighted)["title"])
+        (self.dir / "hidden.hlo").write_text(unrolled([f"block_{i}" for i in range(4)]))
+        remedies = self.advise("hidden.hlo")["remedies"]
+        self.assertEqual((remedies[0]["kind"], remedies[0]["scope"]), ("checkpoint-scope", "block_*"))
+        self.assertEqual([r["confidence"] for r in remedies if r["kind"] == "chunk"], ["low"])
+
     def test_gathers(self):
         """What is gathered for the forward part need not wait for the backward part."""
         remedy = self.remedy("gathers", GATHERED)

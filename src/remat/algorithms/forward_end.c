@@ -4,38 +4,52 @@
 #include "analysis/memory/remat_memory.h"
 #include "analysis/memory/tracker.h"
 
-static bool is_heavy_opcode(Opcode opcode) {
+static bool is_product_opcode(Opcode opcode) {
   switch (opcode) {
     case OPCODE_DOT:
     case OPCODE_RAGGED_DOT:
     case OPCODE_SCALED_DOT:
     case OPCODE_CONVOLUTION:
-    case OPCODE_COLLECTIVE_PERMUTE:
     case OPCODE_CUSTOM_CALL: return true;
-    default: return (opcode_info(opcode)->flags & OPF_COLLECTIVE) != 0;
+    default: return false;
   }
 }
 
-bool *find_heavy(const Module *module, Arena *out, Arena *scratch) {
-  bool *is_heavy = arena_zarray(out, bool, module->insts.len);
+static bool is_heavy_opcode(Opcode opcode) {
+  return is_product_opcode(opcode) || opcode == OPCODE_COLLECTIVE_PERMUTE ||
+         (opcode_info(opcode)->flags & OPF_COLLECTIVE) != 0;
+}
+
+/* By InstId: whether an instruction is meant, or calls a computation that contains one. */
+static bool *find_with_callees(const Module *module, bool (*is_meant)(Opcode opcode), Arena *out,
+                               Arena *scratch) {
+  bool *is_found = arena_zarray(out, bool, module->insts.len);
   ArenaMark mark = arena_mark(scratch);
-  bool *has_heavy = arena_zarray(scratch, bool, module->comps.len);
+  bool *has_found = arena_zarray(scratch, bool, module->comps.len);
   Arena *arena = arena_new(arena_options(scratch));
   CompId *order = comps_post_order(module, arena, scratch);
   for (uint32_t c = 0; c < module->comps.len; c++) {
     CompId comp = order[c];
     for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
       InstId id = comp_inst(module, comp, i);
-      is_heavy[id] = is_heavy_opcode((Opcode)inst_get(module, id)->opcode);
+      is_found[id] = is_meant((Opcode)inst_get(module, id)->opcode);
       for (uint32_t k = 0; k < inst_get(module, id)->num_callees; k++) {
-        is_heavy[id] |= has_heavy[inst_callees(module, id)[k]];
+        is_found[id] |= has_found[inst_callees(module, id)[k]];
       }
-      has_heavy[comp] |= is_heavy[id];
+      has_found[comp] |= is_found[id];
     }
   }
   arena_free(arena);
   arena_reset(scratch, mark);
-  return is_heavy;
+  return is_found;
+}
+
+bool *find_heavy(const Module *module, Arena *out, Arena *scratch) {
+  return find_with_callees(module, is_heavy_opcode, out, scratch);
+}
+
+bool *find_products(const Module *module, Arena *out, Arena *scratch) {
+  return find_with_callees(module, is_product_opcode, out, scratch);
 }
 
 /* By position: whether a heavy instruction is, or depends on, the instruction. If nothing is heavy,

@@ -1,0 +1,234 @@
+#include "advice/region_role.h"
+
+#include "advice/frames.h"
+#include "advice/layers.h"
+#include "remat/algorithms/forward_end.h"
+
+enum { MUCH_SMALLER = 16, MAX_FORMS = 16 };
+
+int64_t region_elements(const Module *module, ShapeId id) {
+  const Shape *shape = shape_get(&module->shapes, id);
+  return shape_is_array(shape) ? shape->num_elements : 0;
+}
+
+bool region_has(const Module *module, InstId id, int64_t num_elements) {
+  ShapeId shape = inst_get(module, id)->shape;
+  const Shape *whole = shape_get(&module->shapes, shape);
+  if (!shape_is_tuple(whole)) return region_elements(module, shape) == num_elements;
+  for (uint32_t part = 1; part < whole->num_parts; part++) {
+    if (region_elements(module, shape_part(&module->shapes, shape, part)) == num_elements)
+      return true;
+  }
+  return false;
+}
+
+bool region_is_exceeded(const Module *module, InstId id, int64_t num_elements) {
+  ShapeId shape = inst_get(module, id)->shape;
+  const Shape *whole = shape_get(&module->shapes, shape);
+  for (uint32_t part = 0; part < whole->num_parts; part++) {
+    if (region_elements(module, shape_part(&module->shapes, shape, part)) >= num_elements)
+      return true;
+  }
+  return false;
+}
+
+/* ---- weights ---- */
+
+/* Whether an instruction has one operand and only gives it another form: layout, type, or the
+ * whole of what devices have parts of. */
+static bool is_form(const Module *module, InstId id) {
+  if (inst_get(module, id)->num_operands != 1) return false;
+  if (inst_is_pass_through(module, id)) return true;
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_COPY:
+    case OPCODE_COPY_START:
+    case OPCODE_COPY_DONE:
+    case OPCODE_CONVERT:
+    case OPCODE_TRANSPOSE:
+    case OPCODE_RESHAPE:
+    case OPCODE_SLICE:
+    case OPCODE_ALL_GATHER:
+    case OPCODE_ALL_GATHER_START:
+    case OPCODE_ALL_GATHER_DONE: return true;
+    default: return false;
+  }
+}
+
+static bool is_form_fusion(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_FUSION || inst->num_operands != 1) return false;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId inner = comp_inst(module, comp, i);
+    if (inst_get(module, inner)->opcode != OPCODE_PARAMETER && !is_form(module, inner))
+      return false;
+  }
+  return true;
+}
+
+/* Whether a value is a matrix that the computation is given, in whatever form. */
+static bool is_weight(const Module *module, InstId id) {
+  for (int i = 0; i < MAX_FORMS && (is_form(module, id) || is_form_fusion(module, id)); i++) {
+    bool is_part = inst_get(module, id)->opcode == OPCODE_GET_TUPLE_ELEMENT;
+    InstId operand = inst_operand(module, id, 0);
+    if (is_part && inst_get(module, operand)->opcode == OPCODE_PARAMETER) break;
+    id = operand;
+  }
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  const Shape *shape = inst_shape(module, id);
+  return (opcode == OPCODE_PARAMETER || opcode == OPCODE_GET_TUPLE_ELEMENT) &&
+         shape_is_array(shape) && shape->rank >= 2;
+}
+
+/* ---- products that are written as sums ---- */
+
+static InstId behind_forms(const Module *module, InstId id) {
+  for (int i = 0; i < MAX_FORMS && is_form(module, id); i++)
+    id = inst_operand(module, id, 0);
+  return id;
+}
+
+static bool has_dim(IntSlice dims, int64_t dim) {
+  for (uint32_t i = 0; i < dims.len; i++) {
+    if (dims.data[i] == dim) return true;
+  }
+  return false;
+}
+
+/* Whether a sum is that of a product with a vector: XLA writes a layer with one output as
+ * reduce(multiply(x, broadcast(w))), where w has the dimension that is summed up. */
+static bool is_product_with_vector(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_REDUCE) return false;
+  InstId product = behind_forms(module, inst_operand(module, id, 0));
+  if (inst_get(module, product)->opcode != OPCODE_MULTIPLY) return false;
+  IntSlice summed = inst_attr_ints(module, id, ATTR_DIMENSIONS);
+  for (uint32_t i = 0; i < 2; i++) {
+    InstId vector = behind_forms(module, inst_operand(module, product, i));
+    if (inst_get(module, vector)->opcode != OPCODE_BROADCAST) continue;
+    IntSlice dims = inst_attr_ints(module, vector, ATTR_DIMENSIONS);
+    for (uint32_t d = 0; d < dims.len; d++) {
+      if (has_dim(summed, dims.data[d])) return true;
+    }
+  }
+  return false;
+}
+
+/* Calls `is_meant` with an instruction, or with those in the fusion that it is. */
+typedef bool (*InnerTest)(const Module *module, InstId id);
+
+static bool any_inside(const Module *module, InstId id, InnerTest is_meant) {
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return is_meant(module, id);
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    if (is_meant(module, comp_inst(module, comp, i))) return true;
+  }
+  return false;
+}
+
+static bool is_exponential(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_EXPONENTIAL;
+}
+
+/* ---- what is done with it ---- */
+
+typedef struct Walk {
+  const Module *module;
+  int64_t num_elements;
+  const bool *is_product;
+  bool *is_after; /* by InstId: outside of the region, and computed from it */
+  bool has_weights, has_product_after, has_large_after, has_exponential;
+  uint32_t depth; /* of the function that the exit shares with the maker */
+  RegionUse use;
+} Walk;
+
+/* The product itself where it is in a fusion, which may be named after what comes behind it. */
+static InstId product_inside(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return id;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId inner = comp_inst(module, comp, i);
+    Opcode opcode = (Opcode)inst_get(module, inner)->opcode;
+    bool is_product = opcode == OPCODE_DOT || opcode == OPCODE_CONVOLUTION;
+    if (is_product && frame_of(module, inner)) return inner;
+  }
+  return id;
+}
+
+/* What enters the region. */
+static void walk_inside(Walk *walk, InstId id) {
+  const Module *module = walk->module;
+  walk->has_exponential |= any_inside(module, id, is_exponential);
+  if (!walk->is_product[id]) return;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
+    walk->has_weights |= is_weight(module, inst_operand(module, id, i));
+  if (walk->use.maker == NO_ID) walk->use.maker = product_inside(module, id);
+}
+
+/* What leaves it, and what is computed from that. */
+static void walk_outside(Walk *walk, InstId id, Arena *scratch) {
+  const Module *module = walk->module;
+  bool reads = false;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    reads |= region_has(module, operand, walk->num_elements);
+    walk->is_after[id] |= walk->is_after[operand];
+  }
+  walk->is_after[id] |= reads;
+  if (!walk->is_after[id]) return;
+  walk->has_product_after |= walk->is_product[id];
+  if (!reads) return;
+  walk->has_product_after |= any_inside(module, id, is_product_with_vector);
+  walk->has_exponential |= any_inside(module, id, is_exponential);
+  walk->has_large_after |= region_is_exceeded(module, id, walk->num_elements / MUCH_SMALLER + 1);
+  uint32_t depth = 0;
+  if (walk->use.maker != NO_ID) (void)frame_in_common(module, walk->use.maker, id, &depth, scratch);
+  if (walk->use.exit != NO_ID && depth <= walk->depth) return;
+  walk->use.exit = id;
+  walk->depth = depth;
+}
+
+/* By InstId: what belongs to the backward part. Where names say what is a transpose, they do, since
+ * in a small network the parts lie among each other; what has no name is what it reads. */
+static bool *find_backward(const Module *module, const ForwardPart *forward, Arena *arena) {
+  bool *is_backward = arena_zarray(arena, bool, module->insts.len);
+  Sequence sequence = forward->sequence;
+  bool has_names = false;
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    InstId id = sequence.ids[pos];
+    Str name = inst_op_name(module, id);
+    is_backward[id] = str_contains(name, "transpose(");
+    has_names |= is_backward[id];
+    for (uint32_t i = 0; !name.len && i < inst_get(module, id)->num_operands; i++)
+      is_backward[id] |= is_backward[inst_operand(module, id, i)];
+  }
+  for (SchedPos pos = 0; pos < sequence.len && !has_names; pos++)
+    is_backward[sequence.ids[pos]] = forward->end != NO_ID && pos > forward->end;
+  return is_backward;
+}
+
+RegionUse region_use(const Advisor *advisor, CompId comp, int64_t num_elements) {
+  const Module *module = advisor->module;
+  Sequence sequence = advisor->schedule->of[comp];
+  ForwardPart forward = forward_part_of(module, sequence, advisor->scratch);
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  Walk walk = {.module = module,
+               .num_elements = num_elements,
+               .is_product = find_products(module, arena, advisor->scratch),
+               .is_after = arena_zarray(arena, bool, module->insts.len),
+               .use = {.maker = NO_ID, .exit = NO_ID}};
+  const bool *is_backward = find_backward(module, &forward, arena);
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    InstId id = sequence.ids[pos];
+    if (is_backward[id]) continue;
+    if (region_has(module, id, num_elements)) {
+      walk_inside(&walk, id);
+    } else {
+      walk_outside(&walk, id, advisor->scratch);
+    }
+  }
+  arena_free(arena);
+  bool is_last = walk.has_weights && !walk.has_product_after && !walk.has_large_after;
+  if (walk.has_weights) walk.use.role = is_last ? REGION_OUTPUTS : REGION_ACTIVATION;
+  if (is_last && walk.has_exponential) walk.use.role = REGION_LOGITS;
+  return walk.use;
+}
