@@ -1,4 +1,4 @@
-"""Training steps as tutorials have them, whose first advice an expert can name, for scripts/check-advice: the form is
+"""Training steps as tutorials have them, whose first advice an expert can name, for scripts/check/advice: the form is
 that of programs.py. FIRST says of each which kinds of advice may come first, of which most would do for some sizes.
 
 What is called logits has to be logits: a network whose last layer is wide is no classifier, a loss over pairs has a
