@@ -45,12 +45,12 @@ static bool can_pay(const void *of) {
 }
 
 static const Move moves[] = {
-    {.name = "twice", .try_next = try_twice},
-    {.name = "useless", .is_of_use = is_never_of_use, .try_next = try_always},
-    {.name = "until it is met", .needs = MOVE_FOR_MISSED, .most = 5, .try_next = try_until_met},
-    {.name = "for a missed budget", .needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_always},
-    {.name = "for a budget", .needs = MOVE_FOR_BUDGET, .most = 2, .try_next = try_always},
-    {.name = "for a met budget", .needs = MOVE_FOR_MET, .most = 1, .try_next = try_always},
+    {.try_next = try_twice},
+    {.is_of_use = is_never_of_use, .try_next = try_always},
+    {.needs = MOVE_FOR_MISSED, .most = 5, .try_next = try_until_met},
+    {.needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_always},
+    {.needs = MOVE_FOR_BUDGET, .most = 2, .try_next = try_always},
+    {.needs = MOVE_FOR_MET, .most = 1, .try_next = try_always},
 };
 
 static const struct {

@@ -129,8 +129,8 @@ static bool try_priced_forms(void *of, uint32_t number) {
 }
 
 static const Move moves[] = {
-    {.name = "chosen forms", .most = NUM_SHARES, .try_next = try_chosen_forms},
-    {.name = "priced forms", .most = 1, .try_next = try_priced_forms},
+    {.most = NUM_SHARES, .try_next = try_chosen_forms},
+    {.most = 1, .try_next = try_priced_forms},
 };
 
 static void search_with_forms(SearchJob *search) {

@@ -509,21 +509,18 @@ static bool try_lean(void *of, uint32_t number) {
  * then lower ones cost less time, else other rewrites free more. Segments are tried of all lengths,
  * as one of those that meet it is the fastest. */
 static const Move for_borders[] = {
-    {.name = "highest price", .most = 1, .try_next = try_highest_price},
-    {.name = "lower prices", .needs = MOVE_FOR_MET, .most = 1, .try_next = try_lower_prices},
-    {.name = "between two prices", .needs = MOVE_FOR_MET, .most = 1, .try_next = fill_up},
-    {.name = "higher prices", .needs = MOVE_FOR_MET, .try_next = try_higher},
-    {.name = "lean loops", .needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_lean},
-    {.name = "segments",
-     .most = NUM_SEGMENT_LENGTHS,
-     .is_of_use = is_missed,
-     .try_next = try_segments},
-    {.name = "parts of loops", .needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_parts},
-    {.name = "an algorithm on a variant", .most = 1, .try_next = try_finished},
+    {.most = 1, .try_next = try_highest_price},
+    {.needs = MOVE_FOR_MET, .most = 1, .try_next = try_lower_prices},
+    {.needs = MOVE_FOR_MET, .most = 1, .try_next = fill_up},
+    {.needs = MOVE_FOR_MET, .try_next = try_higher},
+    {.needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_lean},
+    {.most = NUM_SEGMENT_LENGTHS, .is_of_use = is_missed, .try_next = try_segments},
+    {.needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_parts},
+    {.most = 1, .try_next = try_finished},
 };
 
 static const Move for_all[] = {
-    {.name = "loops written out", .most = 1, .try_next = try_unrolled},
+    {.most = 1, .try_next = try_unrolled},
 };
 
 static void warn_of_unproven(const Scans *scans) {

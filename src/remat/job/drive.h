@@ -21,7 +21,6 @@ enum {
 };
 
 typedef struct Move {
-  const char *name;
   unsigned needs;            /* of MOVE_FOR_…; 0 = it is for any result */
   uint32_t most;             /* tries; 0 = as many as it has */
   bool (*is_of_use)(void *); /* asked once, before the first try; NULL = it is */

@@ -177,16 +177,10 @@ static bool may_search(const void *of) {
 
 /* The limits that are tried for lines after the first one. */
 static const Move limits[] = {
-    {.name = "corrected", .needs = MOVE_FOR_BUDGET, .try_next = try_corrected},
-    {.name = "higher",
-     .needs = MOVE_FOR_BUDGET | MOVE_FOR_MET,
-     .is_of_use = packs_and_costs,
-     .try_next = try_higher},
-    {.name = "raised", .needs = MOVE_FOR_MISSED, .is_of_use = wastes_more, .try_next = try_raised},
-    {.name = "lowest",
-     .needs = MOVE_FOR_BUDGET | MOVE_FOR_MISSED,
-     .most = 1,
-     .try_next = try_lowest},
+    {.needs = MOVE_FOR_BUDGET, .try_next = try_corrected},
+    {.needs = MOVE_FOR_BUDGET | MOVE_FOR_MET, .is_of_use = packs_and_costs, .try_next = try_higher},
+    {.needs = MOVE_FOR_MISSED, .is_of_use = wastes_more, .try_next = try_raised},
+    {.needs = MOVE_FOR_BUDGET | MOVE_FOR_MISSED, .most = 1, .try_next = try_lowest},
 };
 
 static void search_limits(Driver *driver, LineLimit limit) {
@@ -502,9 +496,9 @@ static bool try_more_steps(void *of, uint32_t number) {
 
 /* What follows the first searches. */
 static const Move further[] = {
-    {.name = "rungs", .needs = MOVE_FOR_MISSED, .is_of_use = begin_ladder, .try_next = try_rung},
-    {.name = "above the rung", .needs = MOVE_FOR_MET, .most = 3, .try_next = try_above_rung},
-    {.name = "more steps", .needs = MOVE_FOR_MET, .most = 1, .try_next = try_more_steps},
+    {.needs = MOVE_FOR_MISSED, .is_of_use = begin_ladder, .try_next = try_rung},
+    {.needs = MOVE_FOR_MET, .most = 3, .try_next = try_above_rung},
+    {.needs = MOVE_FOR_MET, .most = 1, .try_next = try_more_steps},
 };
 
 void drive_search(SearchJob *search) {

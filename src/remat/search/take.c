@@ -177,13 +177,10 @@ static bool take_raised(void *of, uint32_t number) {
 
 /* The lines that are taken after the first one. */
 static const Move moves[] = {
-    {.name = "other lines", .is_of_use = is_wasted, .try_next = take_other},
-    {.name = "other orders",
-     .most = MOST_REORDERED,
-     .is_of_use = may_reorder,
-     .try_next = take_reordered},
-    {.name = "lower lines", .most = MOST_LOWERED, .is_of_use = may_lower, .try_next = take_lowered},
-    {.name = "a higher line", .needs = MOVE_FOR_MET, .most = 1, .try_next = take_raised},
+    {.is_of_use = is_wasted, .try_next = take_other},
+    {.most = MOST_REORDERED, .is_of_use = may_reorder, .try_next = take_reordered},
+    {.most = MOST_LOWERED, .is_of_use = may_lower, .try_next = take_lowered},
+    {.needs = MOVE_FOR_MET, .most = 1, .try_next = take_raised},
 };
 
 /* The other lines are not looked at where packing wastes no more than in the order given. */
