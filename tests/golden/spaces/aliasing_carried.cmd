@@ -1,0 +1,1 @@
+report aliasing_carried.hlo --target=tpu --quiet --json=-

@@ -1,0 +1,1 @@
+report aliasing_later.hlo --target=tpu --quiet --json=-
