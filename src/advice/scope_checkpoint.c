@@ -10,26 +10,11 @@
 #include "advice/cut_sums.h"
 #include "advice/layers.h"
 #include "advice/order_anew.h"
+#include "advice/policy.h"
 #include "advice/present_checkpoint.h"
 #include "emit/human.h"
-#include "remat/algorithms/forward_end.h"
 
 enum { MAX_TRIED = 16 };
-
-/* The policies of jax.checkpoint that are tried. */
-typedef enum Policy {
-  POLICY_NOTHING,
-  POLICY_DOTS,
-  POLICY_WEIGHT_DOTS, /* products without batch dimensions, which are those with weights */
-} Policy;
-
-static const char *policy_name(Policy policy) {
-  switch (policy) {
-    case POLICY_DOTS: return "dots_saveable";
-    case POLICY_WEIGHT_DOTS: return "dots_with_no_batch_dims_saveable";
-    default: return NULL;
-  }
-}
 
 /* Whether the forward part is what an existing checkpoint computes again all at once. */
 typedef enum Inside {
@@ -43,38 +28,14 @@ typedef struct Study {
   CompId comp;
   ForwardPart forward;
   Inside inside;
-  double spared_seconds;  /* if what is there computes nothing again any more */
-  bool *is_product;       /* by InstId */
-  bool *is_batch_product; /* by InstId: it has batch dimensions */
+  double spared_seconds; /* if what is there computes nothing again any more */
+  Products products;
   Arena *arena;
 } Study;
 
-/* ---- products ---- */
-
-static bool has_batch_dims(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode == OPCODE_DOT) {
-    const Attr *attr = inst_attr(module, id, ATTR_LHS_BATCH_DIMS);
-    return attr && inst_attr_ints(module, id, ATTR_LHS_BATCH_DIMS).len > 0;
-  }
-  for (uint32_t c = 0; c < inst->num_callees; c++) {
-    CompId comp = inst_callees(module, id)[c];
-    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-      InstId inner = comp_inst(module, comp, i);
-      if (inst_get(module, inner)->opcode == OPCODE_DOT && has_batch_dims(module, inner))
-        return true;
-    }
-  }
-  return false;
-}
-
 static Study study_open(Advisor *advisor, CompId comp, Arena *arena) {
-  const Module *module = advisor->module;
   Study study = {.advisor = advisor, .comp = comp, .arena = arena};
-  study.is_product = find_heavy(module, arena, advisor->scratch);
-  study.is_batch_product = arena_zarray(arena, bool, module->insts.len);
-  for (InstId id = 0; id < module->insts.len; id++)
-    study.is_batch_product[id] = study.is_product[id] && has_batch_dims(module, id);
+  study.products = products_find(advisor->module, arena, advisor->scratch);
   return study;
 }
 
@@ -85,6 +46,7 @@ typedef struct Proposal {
   const Layers *layers;
   uint32_t every; /* repetitions 0, every, 2 * every, … get a checkpoint */
   Policy policy;
+  const ProductLines *lines; /* of POLICY_NAMES */
 } Proposal;
 
 static bool is_wrapped(const Proposal *proposal, SchedPos pos) {
@@ -93,9 +55,8 @@ static bool is_wrapped(const Proposal *proposal, SchedPos pos) {
   return instance != NO_ID && instance % proposal->every == 0;
 }
 
-static bool policy_saves(const Study *study, Policy policy, InstId id) {
-  if (policy == POLICY_NOTHING || !study->is_product[id]) return false;
-  return policy == POLICY_DOTS || !study->is_batch_product[id];
+static bool is_saved(const Study *study, const Proposal *proposal, InstId id) {
+  return policy_saves(&study->products, proposal->policy, proposal->lines, id);
 }
 
 /* By position: whether another repetition, or what is outside of them, reads the value in the
@@ -122,8 +83,8 @@ static void choose(const Study *study, const Proposal *proposal, CheckpointChoic
   bool *is_read_outside = find_read_outside(proposal, choice, choice->clones.arena);
   for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
     InstId id = choice->clones.sequence.ids[pos];
-    choice->values[pos].is_checkpoint = !is_wrapped(proposal, pos) || is_read_outside[pos] ||
-                                        policy_saves(study, proposal->policy, id);
+    choice->values[pos].is_checkpoint =
+        !is_wrapped(proposal, pos) || is_read_outside[pos] || is_saved(study, proposal, id);
   }
   checkpoint_choice_keep_only(choice);
 }
@@ -204,7 +165,7 @@ static InstId own_reader_of(const Study *study, const Proposal *proposal,
   const CheckpointValue *value = &choice->values[pos];
   InstId id = clones->sequence.ids[pos], first = NO_ID;
   bool is_handed_on = is_wrapped(proposal, pos) && value->is_kept && !value->is_fixed &&
-                      !policy_saves(study, proposal->policy, id);
+                      !is_saved(study, proposal, id);
   for (uint32_t i = 0; is_handed_on && i < inst_get(clones->module, id)->users.len; i++) {
     InstId user = inst_users(clones->module, id)[i];
     bool is_late = user < clones->first_new && clones->positions[user] > clones->early_end;
@@ -357,7 +318,7 @@ static SchedPos product_behind(const Study *study, const Proposal *proposal,
   uint32_t len = 1;
   for (uint32_t at = 0; at < len; at++) {
     InstId id = choice->clones.sequence.ids[queue[at]];
-    if (policy_saves(study, proposal->policy, id)) return queue[at];
+    if (is_saved(study, proposal, id)) return queue[at];
     for (uint32_t i = 0; i < inst_get(study->advisor->module, id)->num_operands; i++) {
       InstId operand = inst_operand(study->advisor->module, id, i);
       SchedPos origin = choice->origins[choice->clones.positions[operand]];
@@ -399,7 +360,7 @@ static uint32_t hold_products(const Study *study, const Proposal *proposal, Clon
     InstId id = choice->clones.sequence.ids[pos];
     const CheckpointValue *value = &choice->values[pos];
     bool is_handed_on = is_wrapped(proposal, pos) && value->is_kept && !value->is_fixed &&
-                        !policy_saves(study, proposal->policy, id) &&
+                        !is_saved(study, proposal, id) &&
                         !(inst_get(module, id)->flags & INST_DEAD);
     InstId reader = is_handed_on ? late_reader_of(choice, id) : NO_ID;
     SchedPos product = reader == NO_ID ? NO_ID : product_behind(study, proposal, choice, pos);
@@ -500,6 +461,15 @@ static const char *explain_present(const Study *study, PresentCheckpoint present
   }
 }
 
+static const char *policy_title(const Study *study, const Proposal *proposal) {
+  switch (proposal->policy) {
+    case POLICY_DOTS: return ", which keeps matrix products";
+    case POLICY_WEIGHT_DOTS: return ", which keeps products with weights";
+    case POLICY_NAMES: return policy_names_title(proposal->lines, study->advisor->out);
+    default: return "";
+  }
+}
+
 static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy *remedy) {
   static const char *const where[] = {"", ", in place of the one around everything",
                                       ", inside the one that is there"};
@@ -509,7 +479,7 @@ static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy
   PresentCheckpoint present =
       study->inside ? PRESENT_NONE : present_checkpoint(advisor, study->forward.sequence, layers);
   Str function = kept(study, layers->function), scope = kept(study, layers->scope);
-  const char *policy = policy_name(proposal->policy);
+  const char *policy = policy_name(proposal->policy), *names = "";
   const char *what =
       function.len
           ? arena_printf(advisor->out, "the function `%.*s`", (int)function.len, function.data)
@@ -523,14 +493,17 @@ static void write_remedy(const Study *study, const Proposal *proposal, rh_remedy
   remedy->title =
       advice_text(advisor->out, "%s: put %s under a checkpoint%s%s%s%s",
                   advisor_where(advisor, place), what, times_text(study, proposal),
-                  proposal->policy == POLICY_DOTS          ? ", which keeps matrix products"
-                  : proposal->policy == POLICY_WEIGHT_DOTS ? ", which keeps products with weights"
-                                                           : "",
-                  where[study->inside], present_title(present));
-  remedy->code = advice_text(advisor->out, "%s%s",
-                             framework_checkpoint(advisor->module, advisor->framework, function,
-                                                  scope, policy, advisor->out),
-                             present_note(present));
+                  policy_title(study, proposal), where[study->inside], present_title(present));
+  if (proposal->policy == POLICY_NAMES) {
+    names = policy_names_code(proposal->lines, function, advisor->out);
+    policy = policy_names_call(proposal->lines, function, advisor->out);
+  }
+  remedy->code =
+      advice_text(advisor->out, "%s%s%s", names,
+                  framework_checkpoint(advisor->module, advisor->framework, function, scope, policy,
+                                       advisor->out),
+                  study->inside == INSIDE_THE_ONLY ? "  # in place of the one around everything"
+                                                   : present_note(present));
   remedy->explanation = advice_text(
       advisor->out,
       "The backward part reads %s that %s made, and that waits for it%s. Under a checkpoint the "
@@ -567,14 +540,61 @@ static void propose_some(Study *study, Proposal proposal) {
   }
 }
 
+/* By InstId: what a checkpoint that keeps nothing computes again, as the backward part reads it, or
+ * something that is computed from it. */
+static bool *find_recomputed(const Study *study, const Layers *layers) {
+  Proposal proposal = {.layers = layers, .every = 1};
+  const Module *module = study->advisor->module;
+  bool *is_recomputed = arena_zarray(study->arena, bool, module->insts.len);
+  Cloning cloning;
+  cloning_begin(&cloning, study->advisor, study->comp, study->forward.turn);
+  const CheckpointChoice *choice = &cloning.choice;
+  choose(study, &proposal, &cloning.choice);
+  for (SchedPos pos = choice->clones.early_end + 1; pos-- > 0;) {
+    InstId id = choice->clones.sequence.ids[pos];
+    const CheckpointValue *value = &choice->values[choice->origins[pos]];
+    bool is_read = is_recomputed[id] || value->last_late != NO_ID;
+    is_recomputed[id] = is_read && !value->is_kept && layers->instance_of[pos] != NO_ID;
+    for (uint32_t i = 0; is_recomputed[id] && i < inst_get(module, id)->num_operands; i++)
+      is_recomputed[inst_operand(module, id, i)] = true;
+  }
+  (void)cloning_end(&cloning, false);
+  return is_recomputed;
+}
+
+/* A limit between what a checkpoint needs and what it needs when it keeps all products leaves room
+ * for some of them. Those that take the most time for their bytes stay, as many lines of them as
+ * there is room for, if that takes less time than a checkpoint that keeps none. */
+static void propose_names(Study *study, const Layers *layers, double whole_seconds) {
+  enum { MAX_LINES = 8 };
+  Advisor *advisor = study->advisor;
+  ProductLines lines = product_lines_find(advisor, &study->products, find_recomputed(study, layers),
+                                          layers->function, study->arena);
+  Proposal proposal = {.layers = layers, .every = 1, .policy = POLICY_NAMES, .lines = &lines};
+  uint32_t num_lines = lines.list.len <= MAX_LINES ? lines.list.len : MAX_LINES + 1;
+  if (num_lines > 0) num_lines--; /* all of them together have no room */
+  for (uint32_t i = 0; i < num_lines; i++)
+    lines.list.data[i].is_saved = true;
+  for (uint32_t count = num_lines; count > 0; count--) {
+    bool stays = propose(study, &proposal);
+    const rh_remedy *shown = stays ? &advisor_last(advisor)->shown : NULL;
+    bool is_better = stays && shown->is_met && shown->added_seconds < whole_seconds;
+    if (is_better) return;
+    if (stays) advisor_drop(advisor, advisor->remedies.len - 1);
+    lines.list.data[count - 1].is_saved = false;
+  }
+}
+
 static void propose_all(Study *study, const Layers *layers) {
   Framework framework = study->advisor->framework;
   Proposal proposal = {.layers = layers, .every = 1};
   if (!propose(study, &proposal)) return;
+  const rh_remedy whole = advisor_last(study->advisor)->shown;
   propose_some(study, proposal);
   if (framework == FRAMEWORK_PYTORCH || framework == FRAMEWORK_TENSORFLOW) return;
   proposal.policy = POLICY_DOTS;
-  (void)propose(study, &proposal);
+  bool has_room = propose(study, &proposal) && advisor_last(study->advisor)->shown.is_met;
+  if (whole.is_met && !has_room) propose_names(study, layers, whole.added_seconds);
   proposal.policy = POLICY_WEIGHT_DOTS;
   (void)propose(study, &proposal);
 }

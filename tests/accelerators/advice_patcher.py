@@ -7,10 +7,12 @@ import functools
 import importlib.util
 import inspect
 import pathlib
+import re
 import sys
 
 import jax
 import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name  # noqa: F401, for what is patched
 
 HERE = pathlib.Path(__file__).resolve().parent
 FILES = ("programs", "advice_programs", "advice_networks", "advice_steps")  # a file may import those before it
@@ -60,9 +62,47 @@ def _decorate(node, decorator):
     ast.fix_missing_locations(node)
 
 
+class _Naming(ast.NodeTransformer):
+    """Gives names to the products of lines."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def _call(self, node, is_product):
+        self.generic_visit(node)
+        if not is_product or node.lineno not in self.names:
+            return node
+        name = ast.Constant(self.names[node.lineno])
+        function = ast.parse("__patcher__.checkpoint_name", mode="eval").body
+        return ast.copy_location(ast.Call(function, [node, name], []), node)
+
+    def visit_BinOp(self, node):
+        return self._call(node, isinstance(node.op, ast.MatMult))
+
+    def visit_Call(self, node):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        return self._call(node, name in ("einsum", "dot", "matmul", "dot_general", "tensordot"))
+
+
+class _Without(ast.NodeTransformer):
+    """Takes the program's own checkpoints away."""
+
+    def visit_Attribute(self, node):
+        if ast.unparse(node) == "jax.checkpoint":
+            return ast.copy_location(ast.parse("__patcher__.no_checkpoint", mode="eval").body, node)
+        return self.generic_visit(node)
+
+
 def _checkpoint_scope(tree, remedy):
     """What the code of the advice says: its callable, around what it names, with its keywords."""
-    call = ast.parse(remedy["code"].replace("…", "..."), mode="eval").body
+    if "in place of" in remedy["code"]:
+        _Without().visit(tree)
+    names = {int(line): name for name, line in
+             re.findall(r'checkpoint_name\(x, "(\w+)"\)  # x: the product of .*:(\d+)', remedy["code"])}
+    if names:
+        _Naming(names).visit(tree)
+        ast.fix_missing_locations(tree)
+    call = ast.parse(remedy["code"].replace("…", "...").split("\n")[-1], mode="eval").body
     wrap = ast.unparse(call.func)
     keywords = "".join(f", {ast.unparse(keyword)}" for keyword in call.keywords)
     argument = ast.unparse(call.args[0])
@@ -105,6 +145,10 @@ def load(remedies):
 
 
 # ---- what decorators do ----
+
+def no_checkpoint(function, **_):
+    return function
+
 
 def _library(wrap):
     """jax.checkpoint, nn.remat, nnx.remat, eqx.filter_checkpoint, hk.remat."""

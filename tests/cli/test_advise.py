@@ -2,6 +2,7 @@
 """`advise` on the command line. usage: test_advise.py TOOL [CLASS...]"""
 
 import json
+import re
 
 import tool
 from tool import SAMPLES, ToolTest
@@ -395,6 +396,24 @@ class Advise(ToolTest):
         remedies = self.advise("hidden.hlo")["remedies"]
         self.assertEqual((remedies[0]["kind"], remedies[0]["scope"]), ("checkpoint-scope", "block_*"))
         self.assertEqual([r["confidence"] for r in remedies if r["kind"] == "chunk"], ["low"])
+
+    def test_names_that_are_saved(self):
+        """Where a limit leaves room for some products, those of some lines get names, if that takes less time."""
+        def of_block(*options):
+            return {r["policy"]: r for r in self.advise(UNROLLED, *options)["remedies"]
+                    if r["function"] == "gpt_block" and r["every"] == 1}
+        usual = of_block()
+        self.assertNotIn("save_only_these_names", usual)
+        whole, dots = usual[None], usual["dots_saveable"]
+        share = [(whole["counted_bytes"] + dots["counted_bytes"]) // 2, dots["counted_bytes"]]
+        found = of_block(f"--mem-limit={share[0]}")
+        named = found["save_only_these_names"]
+        self.assertTrue(named["is_met"])
+        self.assertLess(named["added_seconds"], whole["added_seconds"])
+        lines = re.findall(r'x = checkpoint_name\(x, "(gpt_block_\d+)"\)  # x: the product of dump_samples.py:\d+\n', named["code"])
+        self.assertTrue(lines)
+        self.assertIn(f"save_only_these_names({', '.join(f'{chr(34)}{line}{chr(34)}' for line in lines)})", named["code"])
+        self.assertNotIn("save_only_these_names", of_block(f"--mem-limit={share[1]}"))
 
     def test_gathers(self):
         """What is gathered for the forward part need not wait for the backward part."""
