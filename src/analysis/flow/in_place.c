@@ -172,80 +172,47 @@ static bool takes_same_memory(const Module *module, ShapeId a, ShapeId b) {
                     target_memory_space(target, one) == target_memory_space(target, other));
 }
 
-/* A list of numbers in XLA:TPU's `aliasing_operands`, where the parts of the result that are arrays
- * follow the operands: {"indices":["3","14"]} with 12 operands is operand 3 and the third array of
- * the result, whose number is 2. */
-typedef struct NotedPair {
-  uint32_t operand;
-  uint32_t number;
-} NotedPair;
-
-static bool read_noted(const Module *module, InstId id, const cJSON *list, NotedPair *noted) {
-  const Instruction *inst = inst_get(module, id);
-  const cJSON *indices = cJSON_GetObjectItemCaseSensitive(list, "indices");
-  const cJSON *first = indices ? indices->child : NULL, *second = first ? first->next : NULL;
-  if (!second || !cJSON_IsString(first) || !cJSON_IsString(second)) return false;
-  long operand = strtol(first->valuestring, NULL, 10);
-  long number = strtol(second->valuestring, NULL, 10) - inst->num_operands;
-  if (operand < 0 || operand >= inst->num_operands || number < 0) return false;
-  *noted = (NotedPair){(uint32_t)operand, (uint32_t)number};
-  return true;
-}
-
-static const cJSON *noted_lists(const BackendConfig *config) {
-  const cJSON *noted = cJSON_GetObjectItemCaseSensitive(config->json, "aliasing_operands");
-  return cJSON_GetObjectItemCaseSensitive(noted, "lists");
-}
-
-static bool notes_operand(const Module *module, InstId user, InstId operand) {
-  BackendConfig config = backend_config_read(module, user, "\"indices\"");
-  const cJSON *list, *lists = noted_lists(&config);
-  bool found = false;
-  cJSON_ArrayForEach(list, lists) {
-    NotedPair noted;
-    found |= read_noted(module, user, list, &noted) &&
-             inst_operand(module, user, noted.operand) == operand;
-  }
-  backend_config_free(&config);
-  return found;
-}
-
-/* XLA:TPU notes what may share an operand's memory before it knows what else reads the operand.
- * Where several may, it is the last one: the others run while the operand is still to be read. What
- * a later tuple holds, such as what a loop carries unchanged, is still to be read, too. Other
- * readers, which may be moved, have to come first. */
-static bool is_kept_for_later(const Module *module, InstId id, InstId operand) {
+/* XLA:TPU notes which operands' memory a result may share before it knows what else reads them. A
+ * result does not share what is read later, by instructions that were read from the text in this
+ * order, or as what a loop carries on; what was added must come first. */
+static bool is_read_later(const Module *module, InstId id, InstId operand) {
   IdList users = inst_get(module, operand)->users;
-  for (uint32_t i = 0; i < users.len; i++) {
+  for (uint32_t i = users.len; i-- > 0;) {
     InstId user = id_list(module, users)[i];
-    if (user <= id) continue;
-    if (inst_get(module, user)->opcode == OPCODE_TUPLE || notes_operand(module, user, operand))
-      return true;
+    if (user > id && !(inst_get(module, user)->flags & INST_REMAT)) return true;
   }
   return false;
 }
 
-static void add_noted(const Module *module, InstId id, NotedPair noted, InPlacePairs *pairs,
-                      Arena *out) {
-  uint32_t number = noted.number;
+/* Adds the pairs of a list of numbers in XLA:TPU's `aliasing_operands`, where the parts of the
+ * result that are arrays follow the operands: {"indices":["3","14"]} with 12 operands is operand 3
+ * and the third array of the result. */
+static void add_noted_list(const Module *module, InstId id, const cJSON *indices,
+                           InPlacePairs *pairs, Arena *out) {
+  const Instruction *inst = inst_get(module, id);
+  const cJSON *first = indices ? indices->child : NULL, *second = first ? first->next : NULL;
+  if (!second || !cJSON_IsString(first) || !cJSON_IsString(second)) return;
+  long operand = strtol(first->valuestring, NULL, 10);
+  long number = strtol(second->valuestring, NULL, 10) - inst->num_operands;
+  if (operand < 0 || operand >= inst->num_operands || number < 0) return;
   for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
-    ShapeId shape = shape_part(&module->shapes, inst_get(module, id)->shape, part);
+    ShapeId shape = shape_part(&module->shapes, inst->shape, part);
     if (shape_is_tuple(shape_get(&module->shapes, shape)) || number-- > 0) continue;
-    InstId source = inst_operand(module, id, noted.operand);
+    InstId source = inst_operand(module, id, (uint32_t)operand);
     bool is_same = takes_same_memory(module, inst_get(module, source)->shape, shape);
     for (uint32_t i = 0; i < pairs->list.len; i++)
       is_same &= pairs->list.data[i].output_part != part;
-    if (is_same && !is_kept_for_later(module, id, source)) add(pairs, out, noted.operand, 0, part);
+    if (is_same && !is_read_later(module, id, source)) add(pairs, out, (uint32_t)operand, 0, part);
     return;
   }
 }
 
 static void add_noted_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out) {
   BackendConfig config = backend_config_read(module, id, "\"indices\"");
-  const cJSON *list, *lists = noted_lists(&config);
+  const cJSON *noted = cJSON_GetObjectItemCaseSensitive(config.json, "aliasing_operands");
+  const cJSON *list, *lists = cJSON_GetObjectItemCaseSensitive(noted, "lists");
   cJSON_ArrayForEach(list, lists) {
-    NotedPair noted;
-    if (read_noted(module, id, list, &noted)) add_noted(module, id, noted, pairs, out);
+    add_noted_list(module, id, cJSON_GetObjectItemCaseSensitive(list, "indices"), pairs, out);
   }
   backend_config_free(&config);
 }

@@ -1,0 +1,1 @@
+report aliasing_read.hlo --target=tpu --quiet --json=-
