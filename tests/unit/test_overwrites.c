@@ -103,6 +103,21 @@ static const struct {
      " n = f32[8] sine(p)\n d = f32[8] copy-done(s)\n a = f32[8] add(n, d)\n"
      " ROOT r = f32[8] bitcast(n)\n",
      "d<p>n", "p:n s:n"},
+    {"what is computed asynchronously with operands that come late", "",
+     "other { q = f32[8] parameter(0)\n ROOT c = f32[8] custom-call(q), "
+     "custom_call_target=\"t\", output_to_operand_aliasing={{}: (0, {})} }\n",
+     "p = f32[8] parameter(0)\n s = ((), (), u32[]) async-start(), calls=other\n x = f32[8] "
+     "sine(p)\n"
+     " u = ((f32[8]), f32[8], u32[]) async-update(s, x)\n d = f32[8] async-done(u)\n"
+     " ROOT n = f32[8] negate(d)\n",
+     "", "x:u"},
+    {"two results that lie where one operand lies", "", "",
+     "p = f32[8] parameter(0)\n x = f32[8] sine(p)\n"
+     " c = (f32[8], f32[8], f32[8]) custom-call(x), custom_call_target=\"t\", "
+     "output_to_operand_aliasing={{0}: (0, {}), {1}: (0, {})}\n"
+     " a = f32[8] get-tuple-element(c), index=0\n b = f32[8] get-tuple-element(c), index=1\n"
+     " ROOT n = f32[8] add(a, b)\n",
+     "", "x:c"},
 };
 
 static const char *name_of(const Fixture *fixture, InstId id) {

@@ -32,10 +32,7 @@ typedef struct Frames {
   VEC(Frame) stack;
 } Frames;
 
-/* An async-start without operands leaves its operands to an async-update (XLA:TPU's SparseCore),
- * with which XLA runs the computation. Returns the instruction whose computations run with `id`:
- * `id` itself, the start of such an update, or NO_ID for such a start. */
-static InstId runner_at(const Module *module, InstId id) {
+InstId runner_at(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode == OPCODE_ASYNC_START && inst->num_operands == 0) {
     const IdList users = inst->users;

@@ -53,6 +53,11 @@ typedef struct RangedValues {
 RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buffers,
                                  BufferId buffer, Arena *out);
 
+/* The instruction whose computations run when `id` does: `id` itself, or none (NO_ID) for an
+ * async-start without operands, whose computation runs with the async-update that brings them
+ * (XLA:TPU's SparseCore); for that update it is the start. */
+InstId runner_at(const Module *module, InstId id);
+
 /* Whether the value is what XLA:TPU keeps in the device's memory beside operands and results while
  * something runs asynchronously, on a SparseCore for example. */
 bool value_is_async_state(const Module *module, const HloValue *value);

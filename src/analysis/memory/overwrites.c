@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/memory/call_memory.h"
+#include "analysis/memory/live_range.h"
 
 typedef uint32_t WriteId; /* 0 = the state before the first write */
 
@@ -167,6 +168,33 @@ static bool is_copy_in_place(const Walk *walk, InstId id, ValueId value) {
          shape_same_layout(inst_shape(module, operand), inst_shape(module, id));
 }
 
+/* The operand, and its part, whose memory a part of a result shares as `output_to_operand_aliasing`
+ * says; an operand of NO_ID if it says nothing of that part. */
+static InPlacePair annotated_source(Walk *walk, InstId id, uint32_t part) {
+  InPlacePairs pairs = {0};
+  annotated_alias_pairs(walk->module, id, &pairs, walk->scratch);
+  for (uint32_t i = 0; i < pairs.list.len; i++) {
+    if (pairs.list.data[i].output_part == part) return pairs.list.data[i];
+  }
+  return (InPlacePair){NO_ID, 0, part};
+}
+
+/* XLA:TPU annotates a collective that it has fused into other work with one operand for two parts
+ * of the result, what goes in and what has come out: they are one memory with one content. */
+static bool is_result_written(Walk *walk, InstId id, ValueId value) {
+  WriteId current = walk->current[walk->values->buffers.of[value]];
+  const HloValue *values = walk->values->flow.values.data, *info = &values[value];
+  if (current == 0) return false;
+  const HloValue *holder = &values[walk->writes.data[current].holder];
+  if (holder->inst != id || holder->part == info->part) return false;
+  ArenaMark mark = arena_mark(walk->scratch);
+  InPlacePair one = annotated_source(walk, id, holder->part);
+  InPlacePair other = annotated_source(walk, id, info->part);
+  arena_reset(walk->scratch, mark);
+  return one.operand != NO_ID && one.operand == other.operand &&
+         one.operand_part == other.operand_part;
+}
+
 /* Writes the values that an instruction computes. The values that it passes on have been written by
  * other instructions. */
 static void write_results(Walk *walk, InstId id) {
@@ -174,7 +202,7 @@ static void write_results(Walk *walk, InstId id) {
     ValueId value = value_at(walk, id, part);
     const HloValue *info = &walk->values->flow.values.data[value];
     if (info->inst != id || info->part != part || info->is_phi) continue;
-    if (is_copy_in_place(walk, id, value)) {
+    if (is_copy_in_place(walk, id, value) || is_result_written(walk, id, value)) {
       walk->write_of[value] = walk->current[walk->values->buffers.of[value]];
     } else {
       write_value(walk, value);
@@ -291,6 +319,7 @@ static void pass_parameters(Walk *walk, InstId caller, uint32_t index, CompId co
   for (uint32_t i = 0; i < params.len; i++) {
     InstId param = id_list(module, params)[i];
     uint32_t operand = opcode == OPCODE_CONDITIONAL ? index + 1 : i;
+    if (opcode == OPCODE_ASYNC_UPDATE) operand = i + 1; /* after the state */
     if (!dataflow_covers(&walk->values->flow, param)) continue;
     /* A loop has read its initial value when it began. */
     if (opcode != OPCODE_WHILE && operand < inst_get(module, caller)->num_operands) {
@@ -304,6 +333,14 @@ static void pass_parameters(Walk *walk, InstId caller, uint32_t index, CompId co
   }
 }
 
+/* Computation number `index` of those that run when `id` does; NO_ID when there is none. */
+static CompId callee_at(const Walk *walk, InstId id, uint32_t index) {
+  InstId runner = runner_at(walk->module, id);
+  if (runner == NO_ID || !inst_runs_callees(walk->module, runner)) return NO_ID;
+  if (index >= inst_get(walk->module, runner)->num_callees) return NO_ID;
+  return inst_callee_to_run(walk->module, runner, index);
+}
+
 static void enter(Walk *walk, CompId comp) {
   walk->is_entered[comp] = true;
   *vec_push(walk->scratch, &walk->stack) = (Frame){.comp = comp};
@@ -314,7 +351,7 @@ static void begin_callee(Walk *walk, InstId id) {
   const Module *module = walk->module;
   Frame *frame = &walk->stack.data[walk->stack.len - 1];
   uint32_t index = frame->callee;
-  CompId comp = inst_callee_to_run(module, id, index);
+  CompId comp = callee_at(walk, id, index);
   bool is_branch = inst_get(module, id)->opcode == OPCODE_CONDITIONAL;
   if (inst_get(module, id)->opcode == OPCODE_WHILE && index == 1) {
     /* The body reads what the condition has left. */
@@ -332,7 +369,7 @@ static void begin_callee(Walk *walk, InstId id) {
 static void end_callee(Walk *walk, InstId id) {
   const Module *module = walk->module;
   Frame *frame = &walk->stack.data[walk->stack.len - 1];
-  CompId comp = inst_callee_to_run(module, id, frame->callee);
+  CompId comp = callee_at(walk, id, frame->callee);
   read_parts(walk, comp_get(module, comp)->root, id);
   if (inst_get(module, id)->opcode == OPCODE_CONDITIONAL) {
     walk->num_branches--;
@@ -347,10 +384,7 @@ static void end_callee(Walk *walk, InstId id) {
  * caller; false when there is none. */
 static bool next_callee(Walk *walk, InstId id) {
   Frame *frame = &walk->stack.data[walk->stack.len - 1];
-  const Instruction *inst = inst_get(walk->module, id);
-  if (!inst_runs_callees(walk->module, id)) return false;
-  for (; frame->callee < inst->num_callees; frame->callee++) {
-    CompId comp = inst_callee_to_run(walk->module, id, frame->callee);
+  for (CompId comp; (comp = callee_at(walk, id, frame->callee)) != NO_ID; frame->callee++) {
     bool is_new = !walk->is_entered[comp] && walk->schedule->of[comp].len > 0;
     if (is_new) return true;
   }
