@@ -328,7 +328,7 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
   RegionRole role = region->use.role;
   bool is_of_loss = role == REGION_LOGITS || role == REGION_OUTPUTS;
   double seconds = repeated_seconds(advisor, region);
-  bool is_second = role == REGION_ACTIVATION && seconds > 0 && has_checkpoint(advisor);
+  bool is_second = role == REGION_ACTIVATION && region->use.is_read_back && has_checkpoint(advisor);
   SourcePlace place = place_of(advisor, region);
   Str shape = shape_text(&advisor->module->shapes, region->shape, false, advisor->out);
   rh_remedy remedy = {.kind = is_of_loss ? "chunk-loss" : "chunk",
@@ -341,7 +341,7 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
       advice_text(advisor->out, "%s: compute %s in %lld pieces, %.*s is never needed as a whole",
                   advisor_where(advisor, place), what_is(role), (long long)num_chunks,
                   (int)shape.len, shape.data);
-  remedy.code = code_of(advisor, is_of_loss, seconds > 0, num_chunks);
+  remedy.code = code_of(advisor, is_of_loss, region->use.is_read_back, num_chunks);
   remedy.explanation = advice_text(
       advisor->out,
       "Arrays of %s elements take %s at the peak, and all that they are computed from and all that "

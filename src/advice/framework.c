@@ -11,11 +11,22 @@ const char *framework_name(Framework framework) {
   }
 }
 
+const char *framework_words(Framework framework, const char *jax, const char *pytorch,
+                            const char *tensorflow) {
+  switch (framework) {
+    case FRAMEWORK_PYTORCH: return pytorch;
+    case FRAMEWORK_TENSORFLOW: return tensorflow;
+    default: return jax;
+  }
+}
+
 static Framework framework_of_inst(const Module *module, InstId id) {
   const Metadata *metadata = inst_metadata(module, id);
   if (!metadata) return FRAMEWORK_UNKNOWN;
   Str name = module_span(module, metadata->op_name), type = module_span(module, metadata->op_type);
-  if (str_begins_with(type, "aten__") || str_begins_with(type, "xla__")) return FRAMEWORK_PYTORCH;
+  if (str_begins_with(type, "aten__") || str_begins_with(type, "xla__") ||
+      str_begins_with(name, "aten__") || str_begins_with(name, "xla__"))
+    return FRAMEWORK_PYTORCH;
   if (str_begins_with(name, "jit(") || str_begins_with(name, "pmap(")) return FRAMEWORK_JAX;
   bool has_type = type.len && type.data[0] >= 'A' && type.data[0] <= 'Z';
   return has_type ? FRAMEWORK_TENSORFLOW : FRAMEWORK_UNKNOWN;

@@ -17,6 +17,10 @@ Framework framework_of(const Module *module);
 
 const char *framework_name(Framework framework);
 
+/* The words of the framework; those of JAX if it is unknown. */
+const char *framework_words(Framework framework, const char *jax, const char *pytorch,
+                            const char *tensorflow);
+
 /* The library whose modules, classes with methods, a JAX program is made of. */
 typedef enum Library {
   LIBRARY_NONE,

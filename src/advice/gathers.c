@@ -64,12 +64,15 @@ void advise_gathers(Advisor *advisor) {
         advisor->out,
         "%s: gather again in the backward part what collectives have gathered, %s of it wait",
         advisor_where(advisor, place), human_bytes(freed).text);
-    remedy.code = advice_text(advisor->out, "%s",
-                              advisor->framework == FRAMEWORK_JAX
-                                  ? "jax.checkpoint around the layer, with a policy that does not "
-                                    "save the gathered array; "
-                                    "or remat-hlo --remat-collectives"
-                                  : "remat-hlo --remat-collectives");
+    remedy.code =
+        advice_text(advisor->out, "%s",
+                    framework_words(advisor->framework,
+                                    "jax.checkpoint around the layer, with a policy that does not "
+                                    "save the gathered array; or remat-hlo --remat-collectives",
+                                    "torch_xla.distributed.fsdp.XlaFullyShardedDataParallel(layer, "
+                                    "reshard_after_forward=True)",
+                                    "tf.recompute_grad around the layer that reads the gathered "
+                                    "array"));
     remedy.explanation = advice_text(advisor->out, "%s",
                                      "The gathered arrays are whole on each device from the "
                                      "forward part to the backward part. A "

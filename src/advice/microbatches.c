@@ -79,6 +79,32 @@ static Batch find_batch(Advisor *advisor) {
   return best;
 }
 
+static rh_text code_of(const Advisor *advisor, long long parts, long long samples) {
+  switch (advisor->framework) {
+    case FRAMEWORK_PYTORCH:
+      return advice_text(advisor->out,
+                         "for part in batch.chunk(%lld):\n"
+                         "    (loss(model, part) / %lld).backward()\n"
+                         "    torch_xla.sync()  # so that each part is a program of its own\n"
+                         "optimizer.step()",
+                         parts, parts);
+    case FRAMEWORK_TENSORFLOW:
+      return advice_text(
+          advisor->out,
+          "keras.optimizers.Adam(…, gradient_accumulation_steps=%lld)  # and batches "
+          "of %lld",
+          parts, samples);
+    default:
+      return advice_text(advisor->out,
+                         "parts = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), "
+                         "batch)\n"
+                         "add = lambda g, b: (jax.tree.map(jnp.add, g, jax.grad(loss)(params, "
+                         "b)), None)\n"
+                         "grads, _ = jax.lax.scan(add, zeros, parts)",
+                         parts);
+  }
+}
+
 static bool propose(Advisor *advisor, const Batch *batch) {
   rh_module *made = shrink_module(advisor, shrink_batch, batch);
   long long parts = (long long)batch->parts, samples = (long long)(batch->samples / batch->parts);
@@ -91,16 +117,7 @@ static bool propose(Advisor *advisor, const Batch *batch) {
       advisor->out,
       "use a batch of %lld, or add up the gradients of %lld batches of %lld (`%s` has %lld now)",
       samples, parts, samples, batch->argument, (long long)batch->samples);
-  remedy.code =
-      advisor->framework == FRAMEWORK_JAX || advisor->framework == FRAMEWORK_UNKNOWN
-          ? advice_text(advisor->out,
-                        "parts = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), "
-                        "batch)\n"
-                        "add = lambda g, b: (jax.tree.map(jnp.add, g, jax.grad(loss)(params, "
-                        "b)), None)\n"
-                        "grads, _ = jax.lax.scan(add, zeros, parts)",
-                        parts)
-          : advice_text(advisor->out, "accumulate the gradients of %lld steps", parts);
+  remedy.code = code_of(advisor, parts, samples);
   remedy.explanation = advice_text(
       advisor->out,
       "%s at the peak have the batch in their shape. Gradients that are added up take memory of "

@@ -8,6 +8,27 @@
 #include "advice/stack_memory.h"
 #include "remat/scan/segment.h"
 
+static rh_text code_of(const Advisor *advisor, long long outer, long long inner, const char *body) {
+  switch (advisor->framework) {
+    case FRAMEWORK_PYTORCH:
+      return advice_text(advisor->out,
+                         "for part in xs.chunk(%lld):  # inner: %lld iterations of %s\n"
+                         "    carry = torch_xla.utils.checkpoint.checkpoint(inner, carry, part)",
+                         outer, inner, body);
+    case FRAMEWORK_TENSORFLOW:
+      return advice_text(advisor->out,
+                         "for part in tf.split(xs, %lld):  # inner: %lld iterations of %s\n"
+                         "    carry = tf.recompute_grad(inner)(carry, part)",
+                         outer, inner, body);
+    default:
+      return advice_text(advisor->out,
+                         "xs = jax.tree.map(lambda x: x.reshape(%lld, %lld, *x.shape[1:]), xs)\n"
+                         "inner = jax.checkpoint(lambda c, x: jax.lax.scan(%s, c, x))\n"
+                         "carry, ys = jax.lax.scan(inner, carry, xs)",
+                         outer, inner, body);
+  }
+}
+
 static rh_remedy remedy_of(Advisor *advisor, const ScanPlace *scan, int64_t length) {
   rh_remedy remedy = scan_remedy(scan, "nested-scan");
   long long inner = (long long)length, outer = (long long)(scan->trips / length);
@@ -19,11 +40,7 @@ static rh_remedy remedy_of(Advisor *advisor, const ScanPlace *scan, int64_t leng
                   scan->where, (long long)scan->trips, outer, inner);
   const char *body = framework_checkpoint(advisor->module, advisor->framework, scan->body, (Str){0},
                                           NULL, advisor->out);
-  remedy.code = advice_text(advisor->out,
-                            "xs = jax.tree.map(lambda x: x.reshape(%lld, %lld, *x.shape[1:]), xs)\n"
-                            "inner = jax.checkpoint(lambda c, x: jax.lax.scan(%s, c, x))\n"
-                            "carry, ys = jax.lax.scan(inner, carry, xs)",
-                            outer, inner, body);
+  remedy.code = code_of(advisor, outer, inner, body);
   remedy.explanation = advice_text(
       advisor->out,
       "Only the carry of every %lld-th iteration is stored then, and memory grows with the root of "

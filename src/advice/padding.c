@@ -35,7 +35,9 @@ static void propose(Advisor *advisor, const LiveBuffer *live, ShapeId id, int64_
       (long long)shape->dims[dim]);
   remedy.code = advice_text(advisor->out,
                             "put a dimension of 128 elements or more last, or merge this one with "
-                            "another one: x.reshape(…, -1)");
+                            "another one: %s",
+                            framework_words(advisor->framework, "x.reshape(…, -1)",
+                                            "x.reshape(…, -1)", "tf.reshape(x, […, -1])"));
   remedy.explanation = advice_text(advisor->out,
                                    "It holds %s and takes %s. The last two dimensions of a layout "
                                    "are padded to whole tiles of 8 "

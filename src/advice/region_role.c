@@ -219,6 +219,7 @@ RegionUse region_use(const Advisor *advisor, CompId comp, int64_t num_elements) 
   const bool *is_backward = find_backward(module, &forward, arena);
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     InstId id = sequence.ids[pos];
+    walk.use.is_read_back |= is_backward[id] && region_has(module, id, num_elements);
     if (is_backward[id]) continue;
     if (region_has(module, id, num_elements)) {
       walk_inside(&walk, id);

@@ -16,9 +16,10 @@ typedef enum RegionRole {
 
 typedef struct RegionUse {
   RegionRole role;
-  InstId maker; /* the product that makes it, in a fusion or not; NO_ID if there is none */
-  InstId exit;  /* what is outside of the region and reads it in the forward part, as deep in the
-                   functions that the maker is in as any; NO_ID if there is none */
+  bool is_read_back; /* the backward part has it, too */
+  InstId maker;      /* the product that makes it, in a fusion or not; NO_ID if there is none */
+  InstId exit; /* what is outside of the region and reads it in the forward part, as deep in the
+                  functions that the maker is in as any; NO_ID if there is none */
 } RegionUse;
 
 /* The arrays of so many elements in one computation. O(instructions). */

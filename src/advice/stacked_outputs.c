@@ -69,9 +69,8 @@ static void propose(Advisor *advisor, const Loops *loops, const Stack *stack) {
       advisor_where(advisor, place), (long long)loop->trips, PIECES,
       (long long)((loop->trips + PIECES - 1) / PIECES));
   remedy.code = advice_text(
-      advisor->out,
-      "for piece in range(%d): state, ys = step(state); results.append(jax.device_get(ys))",
-      PIECES);
+      advisor->out, "for piece in range(%d): state, ys = step(state); results.append(%s)", PIECES,
+      framework_words(advisor->framework, "jax.device_get(ys)", "ys.cpu()", "ys.numpy()"));
   remedy.explanation = advice_text(
       advisor->out,
       "The stack of %s is an output, so it lies in memory from the first iteration to the end. To "

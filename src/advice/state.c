@@ -191,11 +191,15 @@ static void propose_narrow(const State *state, const char *arguments) {
   rh_remedy remedy = remedy_of(state, "narrow-state", TO_BF16);
   remedy.title = advice_text(advisor->out, "keep the optimizer's state in bf16: %s of %s in f32",
                              human_bytes(state->bytes).text, arguments);
-  remedy.code = advice_text(advisor->out, "%s",
-                            advisor->framework == FRAMEWORK_JAX
-                                ? "optax.adamw(learning_rate, mu_dtype=jnp.bfloat16)  # or "
-                                  "x.astype(jnp.bfloat16) in the update"
-                                : "keep the state in bf16, and convert it within the update");
+  remedy.code =
+      advice_text(advisor->out, "%s",
+                  framework_words(advisor->framework,
+                                  "optax.adamw(learning_rate, mu_dtype=jnp.bfloat16)  # or "
+                                  "x.astype(jnp.bfloat16) in the update",
+                                  "x.to(torch.bfloat16) for the tensors of optimizer.state, and "
+                                  "x.float() within the update",
+                                  "tf.Variable(…, dtype=tf.bfloat16) for the moments, and "
+                                  "tf.cast(x, tf.float32) within the update"));
   remedy.explanation =
       advice_text(advisor->out, "%s",
                   "Nothing but the update reads these arrays. In bf16 the first moment usually "
@@ -216,11 +220,15 @@ static void propose_host(const State *state, const char *arguments) {
                   human_bytes(state->bytes).text, arguments);
   remedy.code = advice_text(
       advisor->out, "%s",
-      advisor->framework == FRAMEWORK_JAX
-          ? "sharding.with_memory_kind(\"pinned_host\") for the state, in in_shardings and "
-            "out_shardings,\n"
-            "and jax.device_put(x, jax.memory.Space.Device) within the update"
-          : "keep the state in the host's memory, and copy it for the update, array by array");
+      framework_words(
+          advisor->framework,
+          "sharding.with_memory_kind(\"pinned_host\") for the state, in in_shardings and "
+          "out_shardings,\n"
+          "and jax.device_put(x, jax.memory.Space.Device) within the update",
+          "x.cpu() for the tensors of optimizer.state after the step, and x.to(device) for it, "
+          "one after the other",
+          "with tf.device(\"CPU:0\"): around the variables of the moments, which the update copies "
+          "one after the other"));
   remedy.explanation = advice_text(advisor->out, "%s",
                                    "Each array crosses the link to the device and back in each "
                                    "step; the largest one is on the device while it "
@@ -236,13 +244,16 @@ static void propose_parts(const State *state, const char *arguments) {
       advisor->out,
       "spread the optimizer's state over the %lld devices that all have the same: %s of %s",
       (long long)state->replicas, human_bytes(state->replicated_bytes).text, arguments);
-  remedy.code =
-      advice_text(advisor->out, "%s",
-                  advisor->framework == FRAMEWORK_JAX
-                      ? "NamedSharding(mesh, P(\"data\")) for the state, in in_shardings and "
-                        "out_shardings (ZeRO);\n"
-                        "for the parameters, too, they are gathered before they are used (FSDP)"
-                      : "a distributed optimizer, whose state is spread over the devices (ZeRO)");
+  remedy.code = advice_text(
+      advisor->out, "%s",
+      framework_words(advisor->framework,
+                      "NamedSharding(mesh, P(\"data\")) for the state, in in_shardings and "
+                      "out_shardings (ZeRO);\n"
+                      "for the parameters, too, they are gathered before they are used (FSDP)",
+                      "torch_xla.distributed.zero_redundancy_optimizer.ZeroRedundancyOptimizer("
+                      "parameters, torch.optim.AdamW)",
+                      "tf.experimental.dtensor.Layout.batch_sharded(mesh, \"data\", rank) for the "
+                      "variables of the moments"));
   remedy.explanation = advice_text(advisor->out, "%s",
                                    "The gradients are summed up over these devices, so that each "
                                    "of them has the same parameters and state. With "

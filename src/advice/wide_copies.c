@@ -61,12 +61,15 @@ void advise_wide_copies(Advisor *advisor) {
                                "%s: %s at the peak are f32 copies of values that are there as %s",
                                advisor_where(advisor, place), human_bytes(bytes).text, type);
     remedy.code = advice_text(advisor->out,
-                              "keep x, and write x.astype(jnp.float32) where it is used, inside of "
-                              "the checkpoint or of the sum");
+                              "keep x, and write %s where it is used, inside of the checkpoint or "
+                              "of the sum",
+                              framework_words(advisor->framework, "x.astype(jnp.float32)",
+                                              "x.float()", "tf.cast(x, tf.float32)"));
     remedy.explanation = advice_text(
-        advisor->out, "%s",
+        advisor->out,
         "A copy of another type lives beside the value as long as something reads it. Products can "
-        "take the narrower type and add up in f32 (preferred_element_type).");
+        "take the narrower type and add up in f32%s.",
+        framework_words(advisor->framework, " (preferred_element_type)", "", ""));
     (void)advisor_add_timed(advisor, &remedy, made, 0);
   }
   arena_free(arena);

@@ -464,6 +464,20 @@ class Advise(ToolTest):
             advice = self.advise(f"{framework}.hlo")
             self.assertEqual(advice["framework"], framework)
             self.assertNotIn("jax", advice["remedies"][0]["code"])
+        mark = {"pytorch": ("aten__mm", ("torch_xla.sync()", "torch.bfloat16", "ZeroRedundancyOptimizer", "x.float()")),
+                "tensorflow": ("MatMul", ("gradient_accumulation_steps", "tf.bfloat16", "dtensor", "tf.cast"))}
+        for framework, (kind, words) in mark.items():
+            codes = ""
+            for text, options in ((LOGITS, ("--mem-limit=5%",)), (MOMENTUM, ()), (WIDE, ()), (NARROW, ()), (GATHERED, ())):
+                text = text.replace("jit(", "graph(").replace("op_name=", f'op_type="{kind}" op_name=')
+                (self.dir / "module.hlo").write_text(text)
+                advice = json.loads(self.run_tool("advise", "module.hlo", "--json=-", "-q", *options).out)
+                self.assertEqual(advice["framework"], framework)
+                codes += "".join(r["code"] + r["explanation"] for r in advice["remedies"])
+            for word in ("jax.", "jnp.", "optax"):
+                self.assertNotIn(word, codes)
+            for word in words:
+                self.assertIn(word, codes)
 
     def test_folder(self):
         """Of a folder the module with the largest peak is taken."""
