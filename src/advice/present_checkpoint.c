@@ -45,6 +45,25 @@ static bool has_recomputed_work(const Module *module) {
   return false;
 }
 
+/* Whether anything reads a value under a checkpoint, in this form or another one: a part of a
+ * fusion with several results, a bitcast, a copy. */
+static bool is_read_under(const Module *module, InstId id) {
+  enum { MAX_FORMS = 64 };
+  InstId forms[MAX_FORMS] = {id};
+  uint32_t len = 1;
+  for (uint32_t at = 0; at < len; at++) {
+    const Instruction *inst = inst_get(module, forms[at]);
+    for (uint32_t u = 0; u < inst->users.len; u++) {
+      InstId user = inst_users(module, forms[at])[u];
+      if (is_under_checkpoint(module, user)) return true;
+      bool is_form =
+          inst_is_pass_through(module, user) || inst_get(module, user)->opcode == OPCODE_COPY;
+      if (is_form && len < MAX_FORMS) forms[len++] = user;
+    }
+  }
+  return false;
+}
+
 PresentCheckpoint present_checkpoint(const Advisor *advisor, Sequence sequence,
                                      const Layers *layers) {
   const Module *module = advisor->module;
@@ -56,11 +75,8 @@ PresentCheckpoint present_checkpoint(const Advisor *advisor, Sequence sequence,
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     InstId id = advisor->live.list[i].inst;
     if (!is_meant[id]) continue;
-    bool is_under = false;
-    for (uint32_t u = 0; u < inst_get(module, id)->users.len && !is_under; u++)
-      is_under = is_under_checkpoint(module, inst_users(module, id)[u]);
     bytes += advisor->live.list[i].bytes;
-    if (is_under) under_bytes += advisor->live.list[i].bytes;
+    if (is_read_under(module, id)) under_bytes += advisor->live.list[i].bytes;
   }
   arena_reset(advisor->scratch, mark);
   if (bytes == 0 || 2 * under_bytes < bytes) return PRESENT_NONE;
@@ -181,6 +197,17 @@ static uint32_t depth_of(const Module *module, int32_t number) {
   return depth;
 }
 
+/* Whether a function is on the stack of a frame. What a policy saves is traced again under the
+ * stack of what made it, which then has the function twice. */
+static bool is_on_stack(const Module *module, int32_t number, Str function) {
+  SourceFrame frame;
+  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
+    if (!source_frame_get(module, number, &frame)) return false;
+    if (str_equal(frame.function, function)) return true;
+  }
+  return false;
+}
+
 SourcePlace present_place(const Module *module, Str function, SourcePlace place) {
   uint32_t deepest = 0;
   if (!has_checkpoints(module)) return place;
@@ -190,7 +217,8 @@ SourcePlace present_place(const Module *module, Str function, SourcePlace place)
     if (!source_frame_get(module, (int32_t)number, &frame)) continue;
     if (!str_equal(frame.function, function)) continue;
     uint32_t depth = depth_of(module, frame_outside_libraries(module, frame.parent, &caller));
-    if (depth <= deepest || !caller.file.len || str_equal(caller.function, function)) continue;
+    bool is_call = caller.file.len && !is_on_stack(module, frame.parent, function);
+    if (depth <= deepest || !is_call) continue;
     deepest = depth;
     found = (SourcePlace){.file = caller.file, .line = caller.line};
   }

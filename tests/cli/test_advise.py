@@ -415,6 +415,19 @@ class Advise(ToolTest):
         self.assertIn(f"save_only_these_names({', '.join(f'{chr(34)}{line}{chr(34)}' for line in lines)})", named["code"])
         self.assertNotIn("save_only_these_names", of_block(f"--mem-limit={share[1]}"))
 
+    def test_present_checkpoint(self):
+        """Values that the backward part reads under a checkpoint, as they are or in another form."""
+        plain = unrolled([f"block_{i}" for i in range(4)])
+        under = re.sub(r"(transpose\(jvp\(block_\d\)\))/", r"\1/checkpoint/", plain)
+        forms = re.sub(r"(  \w+ = \S+ )(dot|multiply)\((\w+, )?([tz]\d)(.*/checkpoint/)",
+                       lambda m: f"  {m[4]}b = f32[512,256]{{1,0}} bitcast({m[4]})\n{m[1]}{m[2]}({m[3] or ''}{m[4]}b{m[5]}", under)
+        self.assertEqual(forms.count("bitcast"), 8)
+        for text in (under, forms):
+            self.write("under.hlo", text)
+            titles = [r["title"] for r in self.advise("under.hlo")["remedies"] if r["kind"] == "checkpoint-scope"]
+            self.assertTrue(titles)
+            self.assertIn("since the one that is there computes nothing again", titles[0])
+
     def test_gathers(self):
         """What is gathered for the forward part need not wait for the backward part."""
         remedy = self.remedy("gathers", GATHERED)
