@@ -22,7 +22,7 @@ static Reached search_for(const rh_module *module, const Sample *sample, int64_t
   options.small_node_bytes = 0;
   options.limit_bytes = before_bytes / 100 * percent + before_bytes % 100 * percent / 100;
   rh_module *result = NULL;
-  rh_remat_result info;
+  rh_remat_result info = RH_REMAT_RESULT_INIT;
   rh_status status = rh_remat(module, &sample->settings, &options, &result, &info, NULL);
   ck_assert_msg(status == RH_OK || status == RH_OVER_LIMIT, "%d %%: status %d\n%s", percent,
                 (int)status, sample_shown(sample));
