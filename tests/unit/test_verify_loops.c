@@ -97,6 +97,16 @@
 #define WAIT \
   { "xn = f32[4] add(x, y)\n", "xn = f32[4] add(x, y), control-predecessors={wr}\n" }
 
+/* The first loop sends what it carries on round a ring of devices. */
+#define RING(operand)                                                       \
+  {                                                                         \
+    "xn = f32[4] add(x, y)\n",                                              \
+        "v = f32[4] add(x, y)\n cs = (f32[4], f32[4], u32[], u32[]) "       \
+        "collective-permute-start(" operand                                 \
+        "), channel_id=1, source_target_pairs={{0,1},{1,0}}\n xn = f32[4] " \
+        "collective-permute-done(cs)\n"                                     \
+  }
+
 /* A segment stacks x, not y, when it is computed again. */
 #define SEGMENT_REMAT                                                                 \
   {LOOP_STACK_X}, {                                                                   \
@@ -286,6 +296,7 @@ static const struct {
      {{0}},
      {REMAT, NARROW("s8", "100")},
      NULL},
+    {"in two halves of a collective", loop_scan, loop_scan, {RING("v")}, {RING("v"), REMAT}, NULL},
     {"with a side effect that stays", loop_scan, loop_scan, {EFFECT}, {EFFECT}, NULL},
     {"in segments", loop_scan, loop_segments, {{0}}, {{0}}, NULL},
     {"segments of computed values", loop_scan, loop_segments, {REMAT}, {{0}}, NULL},
@@ -482,6 +493,12 @@ static const struct {
      loop_scan,
      {{0}},
      {REMAT, {INT("one", "1"), INT("one", "2")}},
+     "differ"},
+    {"a collective of something else",
+     loop_scan,
+     loop_scan,
+     {RING("v")},
+     {RING("y"), REMAT},
      "differ"},
     {"a side effect that is gone", loop_scan, loop_scan, {EFFECT}, {{0}}, "differ"},
     {"a side effect that happens more often",

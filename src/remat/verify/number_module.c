@@ -72,12 +72,26 @@ typedef struct Evaluator {
   Arena *out, *scratch;
 } Evaluator;
 
+/* Whether the instruction is one of the two halves of a collective. XLA says that they have side
+ * effects, so that nothing removes one half; the result is as much a function of the operands as
+ * that of the whole. */
+static bool is_half_of_collective(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_ALL_GATHER_START:
+    case OPCODE_ALL_GATHER_DONE:
+    case OPCODE_ALL_REDUCE_START:
+    case OPCODE_ALL_REDUCE_DONE:
+    case OPCODE_COLLECTIVE_PERMUTE_START:
+    case OPCODE_COLLECTIVE_PERMUTE_DONE: return true;
+    default: return false;
+  }
+}
+
 bool has_counted_effect(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  bool is_collective = opcode_info(opcode)->flags & OPF_COLLECTIVE;
-  if (opcode == OPCODE_COLLECTIVE_PERMUTE || (is_collective && !opcode_begins_split(opcode))) {
+  if (opcode == OPCODE_COLLECTIVE_PERMUTE || is_half_of_collective(opcode) ||
+      opcode_info(opcode)->flags & OPF_COLLECTIVE)
     return false;
-  }
   return inst_has_own_side_effect(module, id);
 }
 
