@@ -197,7 +197,8 @@ def fault_of_rewritten(made, values, assigned, total):
             return "more temporaries than without us"
         # Only a whole compilation goes on with the untouched module then.
         values["outcome"] += ", more temporaries than without us"
-    if values["is_met"] and total > values["limit_bytes"] * (1 + HOOK_TOLERANCE):
+    # `min` is a limit of 0, and has nothing to exceed.
+    if values["is_met"] and 0 < values["limit_bytes"] * (1 + HOOK_TOLERANCE) < total:
         return f"said to be met, and is above the limit by {total - values['limit_bytes']} bytes"
     error = values.get("error")
     if error is None or made.case.route == "before":  # where what XLA has assigned is what is said
