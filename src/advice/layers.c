@@ -696,15 +696,29 @@ static bool is_all_of(const ForwardPart *forward, const Layers *inner, const Lay
   return 20 * num_inner >= 19 * num_outer;
 }
 
-/* Whether a function is called in another one, by the stack of its first call. */
-static bool is_called_in(const Finder *finder, uint32_t inner, uint32_t outer) {
-  const Call *call = &finder->calls.data[inner], *other = &finder->calls.data[outer];
+/* Whether a function is on the stack of a frame, that included. */
+static bool is_on_stack(const Module *module, int32_t number, const Call *call) {
   SourceFrame frame;
-  int32_t number = call->caller;
   for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
-    if (!source_frame_get(finder->forward->module, number, &frame)) return false;
-    if (str_equal(frame.function, other->function) && str_equal(frame.file, other->file))
-      return true;
+    if (!source_frame_get(module, number, &frame)) return false;
+    if (str_equal(frame.function, call->function) && str_equal(frame.file, call->file)) return true;
+  }
+  return false;
+}
+
+/* Whether a function is called in another one, by any of its stacks: under a checkpoint, tracing
+ * leaves some without the callers. Others have it twice, because what is saved is traced again. */
+static bool is_called_in(const Finder *finder, uint32_t inner, uint32_t outer) {
+  const Module *module = finder->forward->module;
+  const Call *call = &finder->calls.data[inner], *other = &finder->calls.data[outer];
+  if (is_on_stack(module, call->caller, other)) return true;
+  for (uint32_t number = 1; number <= module->source->stack_frames.len; number++) {
+    SourceFrame frame;
+    bool is_of_call = source_frame_get(module, (int32_t)number, &frame) &&
+                      str_equal(frame.function, call->function) &&
+                      str_equal(frame.file, call->file);
+    bool is_traced_again = is_of_call && is_on_stack(module, frame.parent, call);
+    if (is_of_call && !is_traced_again && is_on_stack(module, frame.parent, other)) return true;
   }
   return false;
 }

@@ -188,7 +188,8 @@ static void walk_outside(Walk *walk, InstId id, Arena *scratch) {
 }
 
 /* By InstId: what belongs to the backward part. Where names say what is a transpose, they do, since
- * in a small network the parts lie among each other; what has no name is what it reads. */
+ * in a small network the parts lie among each other; what has no name is what it reads. What a
+ * checkpoint computes again is a forward part. */
 static bool *find_backward(const Module *module, const ForwardPart *forward, Arena *arena) {
   bool *is_backward = arena_zarray(arena, bool, module->insts.len);
   Sequence sequence = forward->sequence;
@@ -198,6 +199,7 @@ static bool *find_backward(const Module *module, const ForwardPart *forward, Are
     Str name = inst_op_name(module, id);
     is_backward[id] = str_contains(name, "transpose(");
     has_names |= is_backward[id];
+    if (str_contains(name, "/rematted_computation")) is_backward[id] = false;
     for (uint32_t i = 0; !name.len && i < inst_get(module, id)->num_operands; i++)
       is_backward[id] |= is_backward[inst_operand(module, id, i)];
   }
@@ -228,7 +230,9 @@ RegionUse region_use(const Advisor *advisor, CompId comp, int64_t num_elements) 
     }
   }
   arena_free(arena);
-  bool is_last = walk.has_weights && !walk.has_product_after && !walk.has_large_after;
+  /* Without an exit, the forward part ends in it: it is computed again for the backward part. */
+  bool is_last = walk.has_weights && walk.use.exit != NO_ID && !walk.has_product_after &&
+                 !walk.has_large_after;
   if (walk.has_weights) walk.use.role = is_last ? REGION_OUTPUTS : REGION_ACTIVATION;
   if (is_last && walk.has_exponential) walk.use.role = REGION_LOGITS;
   return walk.use;

@@ -226,6 +226,25 @@ def gpt_whole(sizes):
 
 
 @program(*CHECKPOINT)
+def mlp_whole(sizes):
+    """A checkpoint around all layers of a residual network."""
+    width, batch = sizes.among(192, 256), sizes.many(300, 600)
+
+    def layer(w, x):
+        return x + jnp.tanh(x @ w[0]) @ w[1]
+
+    def network(ws, x):
+        for w in ws:
+            x = layer(w, x)
+        return x
+
+    def loss(ws, x, y):
+        return jnp.mean((jax.checkpoint(network)(ws, x) - y)**2)
+    return _step(loss, [(f32(width, 4 * width), f32(4 * width, width))] * sizes.among(4, 6), f32(batch, width),
+                 f32(batch, width))
+
+
+@program(*CHECKPOINT)
 def gpt_dots_saved(sizes):
     return _gpt(sizes, 128, jax.checkpoint(_gpt_block, policy=jax.checkpoint_policies.dots_saveable))
 
