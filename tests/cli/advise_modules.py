@@ -1,0 +1,186 @@
+"""Small modules for test_advise.py."""
+
+UPDATE = """HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[4096]{0}, f32[4096]{0})->(f32[4096]{0}, f32[])}
+
+ENTRY e {
+  w = f32[4096]{0} parameter(0), metadata={op_name="state.params['w']"}
+  g = f32[4096]{0} parameter(1), metadata={op_name="batch"}
+  zero = f32[] constant(0)
+  n = f32[4096]{0} subtract(w, g), metadata={op_name="jit(step)/sub" source_file="/home/me/train.py" source_line=12}
+  ROOT r = (f32[4096]{0}, f32[]) tuple(n, zero)
+}
+"""
+
+# An update that is fused with the gradient's product, as XLA:TPU does, of two arrays at once.
+FUSED_UPDATE = """HloModule jit_step, is_scheduled=true
+
+update {
+  w = f32[256,256]{1,0} parameter(0)
+  m = f32[256,256]{1,0} parameter(1)
+  x = f32[8,256]{1,0} parameter(2)
+  g = f32[256,256]{1,0} dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  n = f32[256,256]{1,0} add(m, g)
+  v = f32[256,256]{1,0} subtract(w, n)
+  ROOT r = (f32[256,256]{1,0}, f32[256,256]{1,0}) tuple(v, n)
+}
+
+ENTRY e {
+  w = f32[256,256]{1,0} parameter(0), metadata={op_name="weights"}
+  m = f32[256,256]{1,0} parameter(1), metadata={op_name="moments"}
+  x = f32[8,256]{1,0} parameter(2), metadata={op_name="batch"}
+  ROOT f = (f32[256,256]{1,0}, f32[256,256]{1,0}) fusion(w, m, x), kind=kOutput, calls=update
+}
+"""
+
+# Gradients that are summed up over four devices, a moment that only the update reads, and weights that a product
+# reads.
+MOMENTUM = """HloModule jit_step, is_scheduled=true, num_partitions=4, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  w = f32[256,256]{1,0} parameter(0), metadata={op_name="weights"}
+  m = f32[256,256]{1,0} parameter(1), metadata={op_name="state.mu['w']"}
+  x = f32[8,256]{1,0} parameter(2), metadata={op_name="batch"}
+  y = f32[8,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/dot_general"}
+  d = f32[256,256]{1,0} dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  g = f32[256,256]{1,0} all-reduce(d), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=sum
+  n = f32[256,256]{1,0} add(m, g)
+  v = f32[256,256]{1,0} subtract(w, n)
+  ROOT r = (f32[256,256]{1,0}, f32[256,256]{1,0}) tuple(v, n)
+}
+"""
+
+# Rows of 4096 columns, which a softmax sums up row by row, and a loss that is a number for each row.
+LOGITS = """HloModule jit_loss, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  h = f32[512,16]{1,0} parameter(0), metadata={op_name="h"}
+  w = f32[16,4096]{1,0} parameter(1), metadata={op_name="w"}
+  zero = f32[] constant(0)
+  z = f32[512,4096]{1,0} dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(loss)/dot_general" source_file="/home/me/train.py" source_line=30}
+  x = f32[512,4096]{1,0} exponential(z), metadata={op_name="jit(loss)/exp" source_file="/home/me/train.py" source_line=31}
+  y = f32[512,4096]{1,0} multiply(x, z), metadata={op_name="jit(loss)/mul" source_file="/home/me/train.py" source_line=32}
+  ROOT r = f32[512]{0} reduce(y, zero), dimensions={1}, to_apply=sum, metadata={op_name="jit(loss)/reduce_sum" source_file="/home/me/train.py" source_line=33}
+}
+"""
+
+# Means over a batch and its places, as a batch norm has them: no row is done alone.
+BATCH_NORM = """HloModule jit_norm, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  h = f32[4096,16]{1,0} parameter(0)
+  w = f32[16,64]{1,0} parameter(1)
+  zero = f32[] constant(0)
+  p = f32[4096,64]{1,0} dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  z = f32[64,64,64]{2,1,0} reshape(p)
+  m = f32[64]{0} reduce(z, zero), dimensions={0,1}, to_apply=sum
+  c = f32[64,64,64]{2,1,0} broadcast(m), dimensions={2}
+  d = f32[64,64,64]{2,1,0} subtract(z, c)
+  ROOT r = f32[64,64]{1,0} reduce(d, zero), dimensions={2}, to_apply=sum
+}
+"""
+
+NARROW = """HloModule jit_narrow, is_scheduled=true
+
+ENTRY e {
+  p = f32[40000]{0} parameter(0)
+  x = f32[40000,1]{1,0:T(8,128)} reshape(p), metadata={op_name="jit(f)/reshape" source_file="/home/me/train.py" source_line=7}
+  y = f32[40000,1]{1,0:T(8,128)} sine(x)
+  ROOT r = f32[40000]{0} reshape(y)
+}
+"""
+
+WIDE = """HloModule jit_wide, is_scheduled=true
+
+ENTRY e {
+  p = bf16[65536]{0} parameter(0)
+  c = f32[65536]{0} convert(p), metadata={op_name="jit(f)/convert" source_file="/home/me/train.py" source_line=9}
+  s = f32[65536]{0} sine(c)
+  ROOT r = f32[65536]{0} add(c, s)
+}
+"""
+
+# Weights that are gathered in the forward part, and read again in the backward part; what is in between
+# takes the most memory.
+GATHERED = """HloModule jit_step, is_scheduled=true, num_partitions=4
+
+ENTRY e {
+  x = f32[64,256]{1,0} parameter(0)
+  w = f32[64,256]{1,0} parameter(1)
+  big = f32[1024,64]{1,0} parameter(2)
+  g = f32[256,256]{1,0} all-gather(w), channel_id=1, replica_groups={{0,1,2,3}}, dimensions={0}, use_global_device_ids=true, metadata={op_name="jit(step)/jvp()/all_gather" source_file="/home/me/train.py" source_line=40}
+  h = f32[64,256]{1,0} dot(x, g), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/jvp()/dot_general"}
+  t = f32[1024,64]{1,0} tanh(big), metadata={op_name="jit(step)/jvp()/tanh"}
+  s = f32[64,64]{1,0} dot(t, t), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/jvp()/dot_general"}
+  k = f32[64,256]{1,0} dot(s, h), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/transpose(jvp())/dot_general"}
+  ROOT d = f32[64,256]{1,0} dot(k, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, metadata={op_name="jit(step)/transpose(jvp())/dot_general"}
+}
+"""
+
+
+def unrolled(names, nameless=False, constant_in=None, files=()):
+    """A training step of some residual layers, x + narrow(tanh(wide(x))), in the order of XLA:CPU, each layer under a scope
+    of this name. With `nameless`, what comes between the products has no metadata, as a fusion that XLA has cut has none;
+    with `constant_in`, a broadcast that all layers read, made in that layer's scope, where XLA has merged them."""
+    rows, narrow, wide = 512, 64, 256
+    lines = [f"  x0 = f32[{rows},{narrow}]{{1,0}} parameter(0), metadata={{op_name=\"x\"}}"]
+    count, weights, big, small = len(names), [], f"f32[{rows},{wide}]{{1,0}}", f"f32[{rows},{narrow}]{{1,0}}"
+
+    def emit(name, shape, text, op, layer=None, part="jvp"):
+        wrapped = f"jvp({names[layer]})" if layer is not None else "jvp()"
+        path = f"jit(f)/{wrapped if part == 'jvp' else f'transpose({wrapped})'}/{op}"
+        meta = "" if op is None else f", metadata={{op_name=\"{path}\"}}"
+        lines.append(f"  {name} = {shape} {text}{meta}")
+    for i in range(count):
+        lines.append(f"  wu{i} = f32[{narrow},{wide}]{{1,0}} parameter({2 * i + 1}), metadata={{op_name=\"w[{i}].u\"}}")
+        lines.append(f"  wv{i} = f32[{wide},{narrow}]{{1,0}} parameter({2 * i + 2}), metadata={{op_name=\"w[{i}].v\"}}")
+        weights += [f"f32[{narrow},{wide}]{{1,0}}", f"f32[{wide},{narrow}]{{1,0}}"]
+    if constant_in is not None:
+        emit("one", "f32[]", "constant(1)", "constant")
+        emit("ones", big, "broadcast(one), dimensions={}", "mul", constant_in)
+    dot = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    for i in range(count):
+        emit(f"z{i}", big, f"dot(x{i}, wu{i}), {dot}", "dot_general", i)
+        emit(f"t{i}", big, f"tanh(z{i})", None if nameless else "tanh", i)
+        emit(f"h{i}", big, f"multiply(t{i}, {'ones' if constant_in is not None else f't{i}'})",
+             None if nameless else "mul", i)
+        emit(f"y{i}", small, f"dot(h{i}, wv{i}), {dot}", "dot_general", i)
+        emit(f"x{i + 1}", small, f"add(x{i}, y{i})", "add", i)
+    emit("g%d" % count, small, f"add(x{count}, x{count})", "mul", None, "transpose")
+    for i in reversed(range(count)):
+        g = f"g{i + 1}"
+        emit(f"dh{i}", big, f"dot({g}, wv{i}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}", "dot_general", i, "t")
+        emit(f"dv{i}", weights[2 * i + 1], f"dot(h{i}, {g}), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}",
+             "dot_general", i, "t")
+        emit(f"dt{i}", big, f"multiply(dh{i}, t{i})", "mul", i, "t")
+        emit(f"dz{i}", big, f"multiply(dt{i}, z{i})", "mul", i, "t")
+        emit(f"du{i}", weights[2 * i], f"dot(x{i}, dz{i}), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}",
+             "dot_general", i, "t")
+        emit(f"dx{i}", small, f"dot(dz{i}, wu{i}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}", "dot_general", i,
+             "t")
+        emit(f"g{i}", small, f"add({g}, dx{i})", "add_any", i, "t")
+    results = ", ".join(f"du{i}, dv{i}" for i in range(count))
+    lines.append(f"  ROOT r = ({', '.join(weights)}) tuple({results})")
+    table = "".join(f'{i} "{file}"\n' for i, file in enumerate(files, 1))
+    table = f"FileNames\n{table}\nFunctionNames\n\nFileLocations\n\nStackFrames\n\n" if files else ""
+    return "HloModule jit_f, is_scheduled=true\n\n" + table + "ENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+# Bytes of an array of the wide and of the narrow width in unrolled().
+WIDE_BYTES, NARROW_BYTES = 512 * 256 * 4, 512 * 64 * 4
