@@ -1,6 +1,5 @@
 /* One computation: with and without loops that run again, under a limit or as low as possible. */
 #include "remat/search/job.h"
-#include "remat/search/least.h"
 #include "remat/search/trim.h"
 
 enum { SHORT_PART = 4 }; /* of the steps, as a divisor, for a short search */
@@ -135,18 +134,13 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, LineL
                .without = search_graph_without_loops(graph, arena),
                .limit = limit};
   bool is_to_know = graph->comp == search->job->rewrite->module->entry;
-  bool may_raise = !is_to_know || search->difference_bytes <= 0;
-  int64_t least_bytes = line_least_bytes(&given, search->scratch);
-  bool is_out_of_reach = limit.bytes > 0 && limit.bytes < least_bytes;
-  if (is_out_of_reach && may_raise) task.limit.bytes = least_bytes;
   if (is_to_know) task.known = lines_known(search, graph);
   PricedLine found = {0};
   if (limit.bytes > 0) {
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
     found = search_both(search, &task, &most, others, arena);
     patience_join(&own, &most);
-    found.fits = found.peak_bytes <= limit.bytes;
-    if (!is_out_of_reach && !found.fits) find_below(search, &task, &found, &own, others, arena);
+    if (!found.fits) find_below(search, &task, &found, &own, others, arena);
   }
   if (!found.fits) {
     OtherLines also = {0};

@@ -10,7 +10,7 @@ struct MemoLine {
   MemoQuery query;
   PricedLine best;
   OtherLines others;
-  uint64_t num_steps, num_spent;
+  uint64_t num_spent;
 };
 
 SearchMemo *search_memo_new(uint64_t most_kept, Arena *arena) {
@@ -120,9 +120,7 @@ bool search_memo_find(const SearchMemo *memo, const MemoQuery *query, const Sear
        id_probe_next(&probe, &number);) {
     const MemoLine *known = &memo->list.data[number];
     if (!is_same(&known->query, query)) continue;
-    bool had_enough = known->num_spent < known->num_steps / ENOUGH;
-    bool is_the_same = had_enough && known->num_spent < num_steps / ENOUGH;
-    if (!is_the_same && num_steps > known->num_steps) continue;
+    if (known->num_spent >= num_steps / ENOUGH) continue;
     *best = copied(&known->best, graph, out);
     if (others) copy_others(&known->others, graph, others, out);
     (void)patience_spend(patience, known->num_spent);
@@ -136,14 +134,13 @@ void search_memo_add(SearchMemo *memo, const MemoQuery *query, const PricedLine 
   uint64_t size = size_of(&best->line);
   for (uint32_t i = 0; i < others->len; i++)
     size += size_of(&others->list[i].line);
-  if (size > memo->most_kept - memo->num_kept) return;
+  bool had_enough = num_spent < num_steps / ENOUGH;
+  if (!had_enough || size > memo->most_kept - memo->num_kept) return;
   memo->num_kept += size;
   const SearchGraph *graph = best->line.graph; /* it goes before the memo does */
   (void)id_table_add(&memo->of_query, memo->arena, query->hash[0], memo->list.len);
   MemoLine *line = vec_push(memo->arena, &memo->list);
-  *line = (MemoLine){.query = *query,
-                     .best = copied(best, graph, memo->arena),
-                     .num_steps = num_steps,
-                     .num_spent = num_spent};
+  *line =
+      (MemoLine){.query = *query, .best = copied(best, graph, memo->arena), .num_spent = num_spent};
   copy_others(others, graph, &line->others, memo->arena);
 }

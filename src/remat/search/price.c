@@ -162,17 +162,17 @@ static void change_prices(Pricing *pricing, const int64_t *bytes_at, int64_t lim
 /* ---- rounds ---- */
 
 /* Whether a value that can be recomputed, or kept in another form, is held over a place that
- * exceeds the limit. Where there is none, no prices lower what is live at those places. */
+ * exceeds the limit, or is computed there and read later. Where there is none, no prices lower what
+ * is live at those places. */
 static bool can_lower_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes) {
   const SearchGraph *graph = line->graph;
-  StepId exceeding = NO_ID; /* the first such place after the step */
+  StepId exceeding = NO_ID; /* the first such place from the step on */
   for (StepId step = line->len; step-- > 0;) {
-    NodeId node = line->nodes[step];
-    bool can_go = graph->nodes[node].flags & NODE_CAN_CLONE || has_form(graph, node);
-    for (uint32_t part = line->first_part[step]; can_go && part < line->first_part[step + 1];
-         part++)
-      if (exceeding < memory->last_of[part]) return true;
     if (memory->bytes_at[step] > limit_bytes) exceeding = step;
+    NodeId node = line->nodes[step];
+    if (!(graph->nodes[node].flags & NODE_CAN_CLONE) && !has_form(graph, node)) continue;
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
+      if (exceeding < memory->last_of[part]) return true;
   }
   return false;
 }
