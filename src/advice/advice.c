@@ -81,8 +81,9 @@ static rh_remedy total_of(const rh_remedy *step, const Measured *first, const Pl
   return total;
 }
 
+/* A text that is absent has no data, which memcmp must not be given. */
 static bool is_text(rh_text a, rh_text b) {
-  return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+  return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 
 /* A scan has one checkpoint, or is nested. */

@@ -17,6 +17,15 @@ static bool is_under_checkpoint(const Module *module, InstId id) {
   return str_contains(name, "/checkpoint/") && str_contains(name, "transpose(");
 }
 
+/* By InstId: the bytes at the peak of all its values, of which a tuple may have many. In scratch
+ * memory. */
+static int64_t *live_bytes_of(const Advisor *advisor) {
+  int64_t *bytes = arena_zarray(advisor->scratch, int64_t, advisor->module->insts.len);
+  for (uint32_t i = 0; i < advisor->live.len; i++)
+    bytes[advisor->live.list[i].inst] += advisor->live.list[i].bytes;
+  return bytes;
+}
+
 /* ---- why values wait ---- */
 
 /* What no derivative computes from the results that it is given. */
@@ -46,7 +55,8 @@ static bool has_recomputed_work(const Module *module) {
 }
 
 /* Whether anything reads a value under a checkpoint, in this form or another one: a part of a
- * fusion with several results, a bitcast, a copy. */
+ * fusion with several results, a bitcast, a copy. Names may be long: it is asked once per
+ * instruction. */
 static bool is_read_under(const Module *module, InstId id) {
   enum { MAX_FORMS = 64 };
   InstId forms[MAX_FORMS] = {id};
@@ -68,15 +78,13 @@ PresentCheckpoint present_checkpoint(const Advisor *advisor, Sequence sequence,
                                      const Layers *layers) {
   const Module *module = advisor->module;
   ArenaMark mark = arena_mark(advisor->scratch);
-  bool *is_meant = arena_zarray(advisor->scratch, bool, module->insts.len);
-  for (SchedPos pos = 0; pos < sequence.len; pos++)
-    is_meant[sequence.ids[pos]] = layers->instance_of[pos] != NO_ID;
+  int64_t *live_bytes = live_bytes_of(advisor);
   int64_t bytes = 0, under_bytes = 0;
-  for (uint32_t i = 0; i < advisor->live.len; i++) {
-    InstId id = advisor->live.list[i].inst;
-    if (!is_meant[id]) continue;
-    bytes += advisor->live.list[i].bytes;
-    if (is_read_under(module, id)) under_bytes += advisor->live.list[i].bytes;
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    InstId id = sequence.ids[pos];
+    if (layers->instance_of[pos] == NO_ID || live_bytes[id] == 0) continue;
+    bytes += live_bytes[id];
+    if (is_read_under(module, id)) under_bytes += live_bytes[id];
   }
   arena_reset(advisor->scratch, mark);
   if (bytes == 0 || 2 * under_bytes < bytes) return PRESENT_NONE;
@@ -139,11 +147,10 @@ ForwardPart recomputed_part_of(const Advisor *advisor, Sequence sequence, bool *
   const Module *module = advisor->module;
   ForwardPart part = {.module = module, .sequence = sequence, .begin = NO_ID, .end = NO_ID};
   ArenaMark mark = arena_mark(advisor->scratch);
-  bool *is_live = arena_zarray(advisor->scratch, bool, module->insts.len);
-  for (uint32_t i = 0; i < advisor->live.len; i++)
-    is_live[advisor->live.list[i].inst] = is_recomputed(module, advisor->live.list[i].inst);
+  int64_t *live_bytes = live_bytes_of(advisor);
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
-    if (!is_live[sequence.ids[pos]]) continue;
+    InstId id = sequence.ids[pos];
+    if (live_bytes[id] == 0 || !is_recomputed(module, id)) continue;
     if (part.begin == NO_ID) part.begin = pos;
     part.end = pos;
   }
