@@ -271,16 +271,16 @@ static rh_remat_result describe(const Run *run) {
                            .compiled_bfs_bytes = -1};
 }
 
-/* Whether the result is not worth what it costs. */
-static bool is_hardly_worth(Run *run) {
-  const Problem *problem = run->problem;
-  if (!problem_is_limited(problem) || run->best.score.is_met) return false;
+/* Whether the result is not worth what it costs, beside the module of the request: what the best
+ * attempt began from may be a variant, in which loops store less already. */
+static bool is_hardly_worth(Run *run, const Problem *given) {
+  if (!problem_is_limited(given) || run->best.score.is_met) return false;
   HardlyFigures figures = {
-      .before_bytes = problem_counted_bytes(problem, &problem->before),
+      .before_bytes = problem_counted_bytes(given, &given->before),
       .after_bytes = run->best.score.bytes,
-      .limit_bytes = problem->options->limit_bytes,
-      .before_seconds = variant_seconds(problem, problem->original),
-      .after_seconds = judge_score(&run->best, problem).seconds,
+      .limit_bytes = given->options->limit_bytes,
+      .before_seconds = variant_seconds(given, given->original),
+      .after_seconds = judge_score(&run->best, run->problem).seconds,
   };
   return hardly_helps(&figures);
 }
@@ -338,7 +338,7 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
     info->is_out_of_steps = patience_is_spent(&patience);
     time_bound_find(run.problem, &findings, run.best.result, info);
     warn_of_solver(&findings.solver_end, diags);
-    info->hardly_helps = is_hardly_worth(&run);
+    info->hardly_helps = is_hardly_worth(&run, &problem);
     /* To find the bound can be cut short, too. */
     info->is_interrupted = patience_was_interrupted(&patience);
     info->is_timed_out = patience_was_timed_out(&patience);

@@ -1,0 +1,1 @@
+gru.hlo --mem-limit=5% --json=missed.json --quiet
