@@ -1,5 +1,6 @@
 #include "remat/scan/carry.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "loop_texts.h"
@@ -57,10 +58,65 @@ START_TEST(unread_elements_go) {
 }
 END_TEST
 
+/* A fusion of the body stacks what it computes, and computes the next state. Nothing reads the
+ * stack. */
+static const char bundle[] =
+    "HloModule m, is_scheduled=true\n"
+    "both {\n p = f32[6,4] parameter(0)\n i = s32[] parameter(1)\n x = f32[4] parameter(2)\n"
+    " o = s32[] constant(0)\n %s\n z = f32[1,4] reshape(y)\n"
+    " d = f32[6,4] dynamic-update-slice(p, z, i, o)\n ROOT t = (f32[6,4], f32[4]) tuple(d, n)\n}\n"
+    "body {\n s = (s32[], f32[6,4], f32[4]) parameter(0)\n i = s32[] get-tuple-element(s), "
+    "index=0\n"
+    " p = f32[6,4] get-tuple-element(s), index=1\n x = f32[4] get-tuple-element(s), index=2\n"
+    " f = (f32[6,4], f32[4]) fusion(p, i, x), kind=kLoop, calls=both\n"
+    " q = f32[6,4] get-tuple-element(f), index=0\n n = f32[4] get-tuple-element(f), index=1\n"
+    " one = s32[] constant(1)\n j = s32[] add(i, one)\n"
+    " ROOT t = (s32[], f32[6,4], f32[4]) tuple(j, q, n)\n}\n"
+    "until {\n s = (s32[], f32[6,4], f32[4]) parameter(0)\n i = s32[] get-tuple-element(s), "
+    "index=0\n"
+    " six = s32[] constant(6)\n ROOT l = pred[] compare(i, six), direction=LT\n}\n"
+    "ENTRY e {\n x = f32[4] parameter(0)\n p = f32[6,4] parameter(1)\n o = s32[] constant(0)\n"
+    " t = (s32[], f32[6,4], f32[4]) tuple(o, p, x)\n"
+    " w = (s32[], f32[6,4], f32[4]) while(t), condition=until, body=body\n"
+    " ROOT r = f32[4] get-tuple-element(w), index=2\n}\n";
+
+static const struct {
+  const char *name, *computes;
+  bool goes;
+} bundles[] = {
+    {"results apart", "y = f32[4] sine(x)\n n = f32[4] cosine(x)", true},
+    {"one result is computed from the other", "y = f32[4] sine(x)\n n = f32[4] maximum(y, x)", true},
+    {"the next state depends on the stack",
+     "u = f32[1,4] slice(p), slice={[0:1], [0:4]}\n v = f32[4] reshape(u)\n y = f32[4] sine(x)\n"
+     " n = f32[4] add(v, x)",
+     false},
+    {"a product loses a reader, after which it may be contracted",
+     "m = f32[4] multiply(x, x)\n y = f32[4] sine(m)\n n = f32[4] add(m, x)", false},
+};
+
+START_TEST(results_of_fusions_go_alone) {
+  char text[4096];
+  snprintf(text, sizeof text, bundle, bundles[_i].computes);
+  Fixture fixture = fixture_parse(text);
+  const Module *module = fixture.module;
+  InstId loop = find_inst(module, "w");
+  Rewrite rewrite = rewrite_begin(fixture.module);
+  CallGraph graph = call_graph_build(module, fixture.out, fixture.scratch);
+  Loops loops = loops_find(module, &graph, fixture.out, fixture.scratch);
+  ck_assert_uint_eq(loops.len, 1);
+  carry_drop_unread(&rewrite, &loops, fixture.scratch);
+  ck_assert_msg(size_of(module, loop) == (bundles[_i].goes ? 2 : 3), "%s", bundles[_i].name);
+  Schedule schedule = fixture_schedule(&fixture, "input");
+  check_prints_and_parses(module, &schedule);
+  fixture_free(&fixture);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("carry");
   TCase *tc = tcase_create("carry");
   tcase_add_loop_test(tc, unread_elements_go, 0, (int)(sizeof rows / sizeof *rows));
+  tcase_add_loop_test(tc, results_of_fusions_go_alone, 0, (int)(sizeof bundles / sizeof *bundles));
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -2,12 +2,12 @@
 
 #include "analysis/flow/call_graph.h"
 #include "analysis/flow/rounding.h"
-#include "analysis/flow/side_effect.h"
 
 typedef struct Dce {
   Rewrite *rewrite;
   Module *module;
   SideEffects effects;
+  const bool *rounds_alike; /* by InstId: see dce_run_proven(); NULL = nothing is known */
   Arena *scratch;
 } Dce;
 
@@ -26,13 +26,13 @@ static bool is_needed_sharding(const Module *module, InstId id) {
 }
 
 /* Whether something waits for the instruction, or it for something, so that it must stay. */
-static bool is_tied(const Dce *dce, InstId id) {
-  return inst_has_control(dce->module, id) && !dce->rewrite->drops_control;
+static bool is_tied(const Rewrite *rewrite, InstId id) {
+  return inst_has_control(rewrite->module, id) && !rewrite->drops_control;
 }
 
 static bool is_removable(const Dce *dce, InstId id) {
   const Instruction *inst = inst_get(dce->module, id);
-  return !(inst->flags & INST_DEAD) && inst->users.len == 0 && !is_tied(dce, id) &&
+  return !(inst->flags & INST_DEAD) && inst->users.len == 0 && !is_tied(dce->rewrite, id) &&
          inst->opcode != OPCODE_PARAMETER && !inst_is_root(dce->module, id) &&
          !inst_has_side_effect(dce->module, &dce->effects, id) &&
          !is_needed_sharding(dce->module, id);
@@ -79,20 +79,34 @@ static bool mark_taken(const Dce *dce, InstId fusion, InstId tuple, bool *is_tak
   return users.len > 0;
 }
 
-static bool may_shrink(const Dce *dce, InstId fusion) {
-  const Module *module = dce->module;
+static bool may_shrink(const Rewrite *rewrite, InstId fusion) {
+  const Module *module = rewrite->module;
   InstId tuple = comp_get(module, inst_callees(module, fusion)[0])->root;
   return inst_get(module, tuple)->opcode == OPCODE_TUPLE && !inst_is_root(module, fusion) &&
-         inst_get(module, tuple)->users.len == 0 && !is_tied(dce, fusion) &&
+         inst_get(module, tuple)->users.len == 0 && !is_tied(rewrite, fusion) &&
          !inst_attr(module, tuple, ATTR_SHARDING) && !inst_attr(module, fusion, ATTR_SHARDING) &&
          !inst_attr(module, fusion, ATTR_OUTPUT_TO_OPERAND_ALIASING) &&
          inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM;
 }
 
+bool dce_may_drop_results(const Rewrite *rewrite, const SideEffects *effects, InstId fusion) {
+  const Module *module = rewrite->module;
+  if (inst_get(module, fusion)->opcode != OPCODE_FUSION ||
+      !fusion_bundles_results(module, fusion) || !may_shrink(rewrite, fusion) ||
+      inst_has_side_effect(module, effects, fusion))
+    return false;
+  for (uint32_t i = 0; i < inst_get(module, fusion)->users.len; i++) {
+    InstId user = inst_users(module, fusion)[i];
+    if (inst_get(module, user)->opcode != OPCODE_GET_TUPLE_ELEMENT || is_tied(rewrite, user))
+      return false;
+  }
+  return true;
+}
+
 /* Whether the results that are taken round alike without the others. */
 static bool are_separable(const Dce *dce, InstId fusion, InstId tuple, const bool *is_taken) {
   const Module *module = dce->module;
-  if (dce->rewrite->any_rounding) return true;
+  if (dce->rewrite->any_rounding || (dce->rounds_alike && dce->rounds_alike[fusion])) return true;
   uint32_t count = inst_get(module, tuple)->num_operands, num_taken = 0;
   InstId *taken = arena_array(dce->scratch, InstId, count);
   for (uint32_t i = 0; i < count; i++) {
@@ -156,7 +170,7 @@ static void drop_unread_params(Dce *dce, InstId fusion, CompId comp) {
 
 static bool shrink_fusion(Dce *dce, InstId fusion) {
   Module *module = dce->module;
-  if (!may_shrink(dce, fusion)) return false;
+  if (!may_shrink(dce->rewrite, fusion)) return false;
   CompId comp = inst_callees(module, fusion)[0];
   InstId tuple = comp_get(module, comp)->root;
   uint32_t num_results = inst_get(module, tuple)->num_operands;
@@ -263,10 +277,17 @@ static bool run_once(Dce *dce) {
   return has_changed;
 }
 
-void dce_run(Rewrite *rewrite, Arena *scratch) {
-  Dce dce = {.rewrite = rewrite, .module = rewrite->module, .scratch = scratch};
+void dce_run_proven(Rewrite *rewrite, const bool *rounds_alike, Arena *scratch) {
+  Dce dce = {.rewrite = rewrite,
+             .module = rewrite->module,
+             .rounds_alike = rounds_alike,
+             .scratch = scratch};
   while (run_once(&dce))
     continue;
+}
+
+void dce_run(Rewrite *rewrite, Arena *scratch) {
+  dce_run_proven(rewrite, NULL, scratch);
 }
 
 void dce_update_schedule(const Module *module, Schedule *schedule, Arena *out) {

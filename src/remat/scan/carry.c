@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/flow/backend_config.h"
+#include "analysis/flow/rounding.h"
 #include "analysis/flow/side_effect.h"
 #include "remat/rewrite/dce.h"
 
@@ -57,12 +58,18 @@ void carry_set_element(Rewrite *rewrite, const Loop *loop, uint32_t element, Ins
 /* ---- what is needed ---- */
 
 typedef struct Marker {
+  const Rewrite *rewrite;
   const Module *module;
   const Loops *loops;
+  SideEffects effects;
   uint32_t *body_of; /* by CompId: the loop whose body or condition it is */
   bool *is_live;     /* by InstId */
   bool **is_needed;  /* by loop and element */
   IdVec work;
+  /* Fusions of which only some results are live. What computes these within them is marked, too. */
+  IdVec bundles;
+  InstId *bundle_of;  /* by CompId: the one whose computation it is, NO_ID if it is of none */
+  bool *rounds_alike; /* by InstId: a bundle may lose the results that are not live */
   Arena *scratch;
 } Marker;
 
@@ -99,9 +106,71 @@ static uint32_t loop_of_state(const Marker *marker, InstId id) {
   return is_param ? index : NO_ID;
 }
 
+/* Marks the result that a get-tuple-element takes of a fusion, if the others may go. */
+static bool mark_result(Marker *marker, InstId element) {
+  const Module *module = marker->module;
+  InstId fusion = inst_operand(module, element, 0);
+  if (!dce_may_drop_results(marker->rewrite, &marker->effects, fusion)) return false;
+  CompId comp = inst_callees(module, fusion)[0];
+  if (!marker->is_live[fusion]) {
+    marker->is_live[fusion] = true;
+    marker->bundle_of[comp] = fusion;
+    *vec_push(marker->scratch, &marker->bundles) = fusion;
+  }
+  InstId tuple = comp_get(module, comp)->root;
+  mark(marker, inst_operand(module, tuple, (uint32_t)inst_get(module, element)->index));
+  return true;
+}
+
+/* The instructions of a bundle that are its live results. Returns how many there are. */
+static uint32_t live_results(const Marker *marker, InstId fusion, InstId *results) {
+  const Module *module = marker->module;
+  InstId tuple = comp_get(module, inst_callees(module, fusion)[0])->root;
+  uint32_t num_results = inst_get(module, tuple)->num_operands, count = 0;
+  bool *is_taken = arena_zarray(marker->scratch, bool, num_results);
+  for (uint32_t i = 0; i < inst_get(module, fusion)->users.len; i++) {
+    InstId user = inst_users(module, fusion)[i];
+    is_taken[inst_get(module, user)->index] |= marker->is_live[user];
+  }
+  for (uint32_t i = 0; i < num_results; i++) {
+    if (is_taken[i]) results[count++] = inst_operand(module, tuple, i);
+  }
+  return count;
+}
+
+/* Marks all results of the bundles whose live ones would round otherwise without the others.
+ * Returns whether there are any. */
+static bool mark_inseparable(Marker *marker) {
+  const Module *module = marker->module;
+  bool has_marked = false;
+  for (uint32_t i = 0; i < marker->bundles.len; i++) {
+    InstId fusion = marker->bundles.data[i];
+    InstId tuple = comp_get(module, inst_callees(module, fusion)[0])->root;
+    uint32_t num_results = inst_get(module, tuple)->num_operands;
+    ArenaMark mark_of = arena_mark(marker->scratch);
+    InstId *results = arena_array(marker->scratch, InstId, num_results);
+    uint32_t count = live_results(marker, fusion, results);
+    bool is_alike = count == num_results || marker->rewrite->any_rounding ||
+                    rounding_is_separable(module, fusion, results, count, marker->scratch);
+    marker->rounds_alike[fusion] = is_alike;
+    arena_reset(marker->scratch, mark_of);
+    for (uint32_t k = 0; !is_alike && k < num_results; k++) {
+      InstId result = inst_operand(module, tuple, k);
+      has_marked |= !marker->is_live[result];
+      mark(marker, result);
+    }
+  }
+  return has_marked;
+}
+
 static void mark_reads(Marker *marker, InstId id) {
   const Module *module = marker->module;
   const Instruction *inst = inst_get(module, id);
+  InstId bundle = marker->bundle_of[inst->parent];
+  if (bundle != NO_ID && inst->opcode == OPCODE_PARAMETER) {
+    mark(marker, inst_operand(module, bundle, (uint32_t)inst->index));
+    return;
+  }
   uint32_t index = marker->loops->of[id];
   if (index != NO_ID) {
     mark_loop(marker, index);
@@ -117,6 +186,7 @@ static void mark_reads(Marker *marker, InstId id) {
       mark(marker, marker->loops->list[index].id);
       return;
     }
+    if (mark_result(marker, id)) return;
   }
   for (uint32_t i = 0; i < inst->num_operands; i++)
     mark(marker, inst_operand(module, id, i));
@@ -129,14 +199,14 @@ static void mark_reads(Marker *marker, InstId id) {
 
 /* Side effects stay, and, unless the schedule says the same, what waits for something or is waited
  * for. */
-static void mark_roots(Marker *marker, const SideEffects *effects) {
+static void mark_roots(Marker *marker) {
   const Module *module = marker->module;
   mark(marker, comp_get(module, module->entry)->root);
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->flags & INST_DEAD || marker->is_live[id]) continue;
     bool waits = inst_has_control(module, id) && !control_restates_order(module);
-    if (inst_has_side_effect(module, effects, id) || waits) mark(marker, id);
+    if (inst_has_side_effect(module, &marker->effects, id) || waits) mark(marker, id);
   }
 }
 
@@ -189,13 +259,18 @@ static void shrink_shapes(Rewrite *rewrite, const Loop *loop, const bool *is_nee
 void carry_drop_unread(Rewrite *rewrite, const Loops *loops, Arena *scratch) {
   Module *module = rewrite->module;
   Arena *arena = arena_new(arena_options(scratch));
-  Marker marker = {.module = module,
+  Marker marker = {.rewrite = rewrite,
+                   .module = module,
                    .loops = loops,
+                   .effects = side_effects_build(module, arena, scratch),
                    .body_of = arena_array(arena, uint32_t, module->comps.len),
                    .is_live = arena_zarray(arena, bool, module->insts.len),
                    .is_needed = arena_array(arena, bool *, loops->len),
+                   .bundle_of = arena_array(arena, InstId, module->comps.len),
+                   .rounds_alike = arena_zarray(arena, bool, module->insts.len),
                    .scratch = arena};
   memset(marker.body_of, 0xff, module->comps.len * sizeof *marker.body_of);
+  memset(marker.bundle_of, 0xff, module->comps.len * sizeof *marker.bundle_of);
   for (uint32_t i = 0; i < loops->len; i++) {
     const Loop *loop = &loops->list[i];
     marker.body_of[loop->body] = marker.body_of[loop->condition] = i;
@@ -206,10 +281,11 @@ void carry_drop_unread(Rewrite *rewrite, const Loops *loops, Arena *scratch) {
     for (uint32_t e = 0; is_shared && e < count; e++)
       mark_element(&marker, i, e);
   }
-  SideEffects effects = side_effects_build(module, arena, scratch);
-  mark_roots(&marker, &effects);
-  while (marker.work.len)
-    mark_reads(&marker, marker.work.data[--marker.work.len]);
+  mark_roots(&marker);
+  do {
+    while (marker.work.len)
+      mark_reads(&marker, marker.work.data[--marker.work.len]);
+  } while (mark_inseparable(&marker));
   for (uint32_t i = 0; i < loops->len; i++) {
     const Loop *loop = &loops->list[i];
     if (!marker.is_live[loop->id]) {
@@ -219,7 +295,7 @@ void carry_drop_unread(Rewrite *rewrite, const Loops *loops, Arena *scratch) {
     module_keep_operands(module, loop->init, marker.is_needed[i]);
     module_keep_operands(module, loop->body_root, marker.is_needed[i]);
   }
-  dce_run(rewrite, scratch); /* removes the elements' readers */
+  dce_run_proven(rewrite, marker.rounds_alike, scratch); /* removes the elements' readers */
   for (uint32_t i = 0; i < loops->len; i++) {
     if (!(inst_get(module, loops->list[i].id)->flags & INST_DEAD))
       shrink_shapes(rewrite, &loops->list[i], marker.is_needed[i], arena);
