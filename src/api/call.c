@@ -117,7 +117,7 @@ static rh_status read_backend(const rh_settings *settings, const Module *module,
       .copies_are_guessed = known.copies_are_guessed,
       .copies_reason = known.copies_reason,
       .target = &known_targets[0],
-      .rounds_each = !guessed->contracts,
+      .excess = guessed->excess,
       .max_pack_steps = settings->max_pack_steps,
       .heap_limit_bytes = settings->heap_limit_bytes < 0 ? -1 : settings->heap_limit_bytes};
   if (settings->target && strcmp(settings->target, "auto") != 0) {

@@ -62,8 +62,8 @@ static rh_status verify_values(const Module *before, const Module *after,
   if (verify_modules(before, after, keeps_order, false, NULL, scratch) == RH_OK) {
     diag_note(
         diags,
-        "the values are the same, but products and sums are in other fusions, where a compiler "
-        "may round them otherwise; --any-rounding accepts that");
+        "the values are the same, but what rounds them is not in the same fusions as before, where "
+        "a compiler may round them otherwise; --any-rounding accepts that");
   }
   return status;
 }

@@ -239,8 +239,7 @@ typedef struct Backend {
   const struct Times *times; /* measured, see ir/times.h; NULL = none */
   FrameChoice frames;
   const bool *is_library; /* by file name of the stack tables; NULL = none is */
-  bool rounds_each; /* what the module is compiled by, as its text tells, contracts nothing; see
-                       Target.contracts */
+  ExcessPrecision excess; /* of what the module is compiled by, as its text tells */
 } Backend;
 
 typedef struct Module {

@@ -5,6 +5,15 @@
 
 #include "ir/shape.h"
 
+/* What the code generator computes with excess precision, within one function: more exactly than
+ * HLO says. */
+typedef enum ExcessPrecision {
+  EXCESS_PRODUCTS, /* a product and a sum may become one instruction, which rounds once */
+  EXCESS_NARROWED, /* a value of a narrow type, such as bf16, may be read before it is rounded to
+                      that type */
+  EXCESS_NONE,
+} ExcessPrecision;
+
 typedef struct Target {
   const char *name;
   const char *summary;
@@ -16,8 +25,7 @@ typedef struct Target {
   bool removes_barriers; /* between scheduling and buffer assignment, with the tuples around them */
   bool has_spaces; /* every layout with S(n), n > 0, is in memory apart from the device's; on other
                       targets only that of the host is */
-  bool contracts;  /* a product and a sum of one function may become one instruction, which rounds
-                      once */
+  ExcessPrecision excess;
 } Target;
 
 extern const Target known_targets[]; /* the first one is the default */

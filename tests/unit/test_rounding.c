@@ -149,8 +149,8 @@ START_TEST(instructions_round_as_the_table_says) {
       rows[_i].body);
   const Module *module = fixture.module;
   uint32_t *place = arena_array(fixture.scratch, uint32_t, module->insts.len);
-  FunctionRounding rounding =
-      rounding_of(module, module->entry, NO_ID, false, true, place, fixture.out, fixture.scratch);
+  FunctionRounding rounding = rounding_of(module, module->entry, NO_ID, false, EXCESS_PRODUCTS,
+                                          place, fixture.out, fixture.scratch);
   Rounding root = rounding.of[place[comp_get(module, module->entry)->root]];
   ck_assert_msg(root.kind == rows[_i].kind, "%s: %d", rows[_i].name, root.kind);
   ck_assert_uint_eq(root.operand, rows[_i].operand);
@@ -182,7 +182,7 @@ START_TEST(nothing_is_contracted_on_gpu) {
   for (int is_gpu = 0; is_gpu < 2; is_gpu++) {
     uint32_t *place = arena_array(fixture.scratch, uint32_t, module->insts.len);
     FunctionRounding rounding = rounding_of(module, module->entry, NO_ID, false,
-                                            target_find(is_gpu ? "gpu" : "cpu")->contracts, place,
+                                            target_find(is_gpu ? "gpu" : "cpu")->excess, place,
                                             fixture.out, fixture.scratch);
     ck_assert_msg(rounding.is_settled == (is_gpu && without_contraction[_i].is_settled), "%s",
                   without_contraction[_i].name);
@@ -192,13 +192,55 @@ START_TEST(nothing_is_contracted_on_gpu) {
 }
 END_TEST
 
+static const struct {
+  const char *name, *body;
+  bool is_settled;
+} without_packing[] = {
+    {"sums of products",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(b, c)\n ROOT r = f32[8] "
+     "add(m, n)",
+     true},
+    {"a result that is narrowed", "m = f32[8] multiply(a, b)\n ROOT r = bf16[8] convert(m)", true},
+    {"a parameter that is widened", "m = f32[8] convert(d)\n ROOT r = f32[8] multiply(m, b)", true},
+    {"a value that is narrowed, and widened again",
+     "m = f32[8] multiply(a, b)\n n = bf16[8] convert(m)\n ROOT r = f32[8] convert(n)", false},
+    {"the same, with something between them that moves it",
+     "m = f32[8] multiply(a, b)\n n = bf16[8] convert(m)\n o = bf16[8] reverse(n), dimensions={0}\n"
+     " ROOT r = f32[8] convert(o)",
+     false},
+    {"a value that is narrowed, and compared",
+     "m = bf16[8] convert(a)\n n = bf16[8] convert(b)\n ROOT r = pred[8] compare(m, n), "
+     "direction=LT",
+     false},
+    {"narrow arithmetic on a value of narrow arithmetic",
+     "m = bf16[8] multiply(d, d)\n ROOT r = bf16[8] add(m, d)", false},
+    {"narrow arithmetic on parameters", "ROOT r = bf16[8] multiply(d, d)", true},
+    {"integers", "m = s8[8] convert(a)\n ROOT r = f32[8] convert(m)", true},
+};
+
+START_TEST(values_may_be_read_before_they_are_narrowed_on_tpu) {
+  Fixture fixture = fixture_parse_format(
+      "HloModule m\nENTRY f {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n"
+      " c = f32[8] parameter(2)\n d = bf16[8] parameter(3)\n %s\n}\n",
+      without_packing[_i].body);
+  const Module *module = fixture.module;
+  uint32_t *place = arena_array(fixture.scratch, uint32_t, module->insts.len);
+  FunctionRounding rounding =
+      rounding_of(module, module->entry, NO_ID, false, target_find("tpu")->excess, place,
+                  fixture.out, fixture.scratch);
+  ck_assert_msg(rounding.is_settled == without_packing[_i].is_settled, "%s",
+                without_packing[_i].name);
+  fixture_free(&fixture);
+}
+END_TEST
+
 START_TEST(parameters_of_nested_computations_may_be_products) {
   Fixture fixture = fixture_parse(
       "HloModule m\nENTRY f {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n"
       " ROOT r = f32[8] add(a, b)\n}\n");
   uint32_t *place = arena_array(fixture.scratch, uint32_t, fixture.module->insts.len);
-  FunctionRounding rounding = rounding_of(fixture.module, fixture.module->entry, NO_ID, true, true,
-                                          place, fixture.out, fixture.scratch);
+  FunctionRounding rounding = rounding_of(fixture.module, fixture.module->entry, NO_ID, true,
+                                          EXCESS_PRODUCTS, place, fixture.out, fixture.scratch);
   ck_assert(!rounding.is_settled);
   fixture_free(&fixture);
 }
@@ -293,9 +335,8 @@ static const struct {
          FUSION("g", "m = f32[8] multiply(a, b)\n ROOT n = f32[8] negate(m)")
              ENTRY(CALL("p", "f", "x, y, z") CALL("o", "g", "x, y, z") "ROOT q = f32[8] add(p, o)"),
      FUSION("s", "ROOT m = f32[8] multiply(a, b)") FUSION("f", "ROOT s = f32[8] add(a, c)")
-         FUSION("g", "ROOT n = f32[8] negate(a)")
-             ENTRY(CALL("v", "s", "x, y, z") CALL("p", "f", "v, y, z")
-                       CALL("o", "g", "v, y, z") "ROOT q = f32[8] add(p, o)"),
+         FUSION("g", "ROOT n = f32[8] negate(a)") ENTRY(CALL("v", "s", "x, y, z") CALL(
+             "p", "f", "v, y, z") CALL("o", "g", "v, y, z") "ROOT q = f32[8] add(p, o)"),
      false},
     {"a fusion without products is written out",
      FUSION("f", "m = f32[8] add(a, b)\n ROOT s = f32[8] add(m, c)")
@@ -333,6 +374,46 @@ static const struct {
      "ENTRY e {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n m = f32[] multiply(x, y)\n"
      " ROOT s = f32[] add(m, y)\n}\n",
      false},
+};
+
+/* The same on XLA:TPU. */
+#define NARROW "ENTRY e {\n x = f32[8] parameter(0)\n y = f32[8] parameter(1)\n "
+static const struct {
+  const char *name, *before, *after;
+  bool rounds_alike;
+} pairs_on_tpu[] = {
+    {"a product and a sum are merged",
+     FUSION("f", "ROOT m = f32[8] multiply(a, b)") FUSION("g", "ROOT s = f32[8] add(a, c)")
+         ENTRY(CALL("p", "f", "x, y, z") CALL("ROOT q", "g", "p, y, z")),
+     FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
+         ENTRY(CALL("ROOT q", "f", "x, y, z")),
+     true},
+    {"what is narrowed and what is widened are merged",
+     "f {\n a = f32[8] parameter(0)\n ROOT n = bf16[8] convert(a)\n}\n"
+     "g {\n a = bf16[8] parameter(0)\n ROOT w = f32[8] convert(a)\n}\n" NARROW
+     "p = bf16[8] fusion(x), kind=kLoop, calls=f\n "
+     "ROOT q = f32[8] fusion(p), kind=kLoop, calls=g\n}\n",
+     "f {\n a = f32[8] parameter(0)\n n = bf16[8] convert(a)\n ROOT w = f32[8] "
+     "convert(n)\n}\n" NARROW "ROOT q = f32[8] fusion(x), kind=kLoop, calls=f\n}\n",
+     false},
+    {"what is narrowed is merged with what it is computed from",
+     "f {\n a = f32[8] parameter(0)\n ROOT n = f32[8] negate(a)\n}\n"
+     "g {\n a = f32[8] parameter(0)\n ROOT w = bf16[8] convert(a)\n}\n" NARROW
+     "p = f32[8] fusion(x), kind=kLoop, calls=f\n "
+     "ROOT q = bf16[8] fusion(p), kind=kLoop, calls=g\n}\n",
+     "f {\n a = f32[8] parameter(0)\n n = f32[8] negate(a)\n ROOT w = bf16[8] "
+     "convert(n)\n}\n" NARROW "ROOT q = bf16[8] fusion(x), kind=kLoop, calls=f\n}\n",
+     true},
+    {"a function that narrows and widens is cloned",
+     "f {\n a = f32[8] parameter(0)\n n = bf16[8] convert(a)\n ROOT w = f32[8] "
+     "convert(n)\n}\n" NARROW
+     "p = f32[8] fusion(x), kind=kLoop, calls=f\n ROOT q = f32[8] multiply(p, p)\n}\n",
+     "f {\n a = f32[8] parameter(0)\n n = bf16[8] convert(a)\n ROOT w = f32[8] convert(n)\n}\n"
+     "g {\n a = f32[8] parameter(0)\n n = bf16[8] convert(a)\n ROOT w = f32[8] "
+     "convert(n)\n}\n" NARROW
+     "p = f32[8] fusion(x), kind=kLoop, calls=f\n o = f32[8] fusion(x), kind=kLoop, calls=g\n"
+     " ROOT q = f32[8] multiply(p, o)\n}\n",
+     true},
 };
 
 /* Two slices are multiplied and added up; what they are slices of has `a` and `b` of them. */
@@ -376,6 +457,26 @@ START_TEST(rounding_is_compared) {
 }
 END_TEST
 
+/* Tiles tell that XLA:TPU has made the text. */
+static Fixture parse_tiled(const char *text) {
+  return fixture_parse_format(
+      "HloModule m, is_scheduled=true\ntiled {\n ROOT a = f32[8]{0:T(256)} parameter(0)\n}\n%s",
+      text);
+}
+
+START_TEST(rounding_is_compared_on_tpu) {
+  Fixture before = parse_tiled(pairs_on_tpu[_i].before);
+  Fixture after = parse_tiled(pairs_on_tpu[_i].after);
+  rh_status any = verify_modules(before.module, after.module, true, false, NULL, after.scratch);
+  rh_status same = verify_modules(before.module, after.module, true, true, NULL, after.scratch);
+  ck_assert_msg(any == RH_OK, "%s: %d", pairs_on_tpu[_i].name, (int)any);
+  ck_assert_msg(same == (pairs_on_tpu[_i].rounds_alike ? RH_OK : RH_NOT_EQUIVALENT), "%s: %d",
+                pairs_on_tpu[_i].name, (int)same);
+  fixture_free(&after);
+  fixture_free(&before);
+}
+END_TEST
+
 /* The number of what the fusion of a module computes. */
 static ValueNumber function_of(const Fixture *fixture, Numbering *numbering) {
   RoundingTags tags = rounding_tags_make(fixture->module, &known_targets[0], numbering,
@@ -400,10 +501,14 @@ int main(void) {
   TCase *tc = tcase_create("rounding");
   tcase_add_loop_test(tc, instructions_round_as_the_table_says, 0,
                       (int)(sizeof rows / sizeof *rows));
+  tcase_add_loop_test(tc, values_may_be_read_before_they_are_narrowed_on_tpu, 0,
+                      (int)(sizeof without_packing / sizeof *without_packing));
   tcase_add_loop_test(tc, nothing_is_contracted_on_gpu, 0,
                       (int)(sizeof without_contraction / sizeof *without_contraction));
   tcase_add_test(tc, parameters_of_nested_computations_may_be_products);
   tcase_add_loop_test(tc, rounding_is_compared, 0, (int)(sizeof pairs / sizeof *pairs));
+  tcase_add_loop_test(tc, rounding_is_compared_on_tpu, 0,
+                      (int)(sizeof pairs_on_tpu / sizeof *pairs_on_tpu));
   tcase_add_loop_test(tc, sizes_of_sliced_arrays_are_compared, 0,
                       (int)(sizeof sliced / sizeof *sliced));
   suite_add_tcase(suite, tc);

@@ -68,7 +68,7 @@ START_TEST(shared_values_get_fusions) {
   Fixture before = fixture_parse_body(rows[_i].comps, rows[_i].body);
   Module *module = fixture.module;
   Backend backend = module->backend;
-  backend.rounds_each = rows[_i].is_gpu;
+  backend.excess = rows[_i].is_gpu ? EXCESS_NONE : EXCESS_PRODUCTS;
   module_set_backend(module, &backend);
   Schedule schedule = schedule_in_text_order(module, fixture.out);
   Rewrite rewrite = rewrite_begin(module);

@@ -16,7 +16,7 @@ typedef struct Finder {
   RoundingUsers users;
   bool is_nested;
   bool is_opaque; /* the function is a kernel of another code generator */
-  bool contracts; /* see Target */
+  ExcessPrecision excess;
   uint8_t *looks; /* by place: Look */
   bool *is_whole; /* by place: see FunctionRounding.root_is_whole */
   const uint32_t *place;
@@ -35,6 +35,11 @@ static bool is_real(const Shape *shape) {
 
 static bool is_rounded(const Shape *shape) {
   return is_real(shape) || is_complex(shape);
+}
+
+bool rounding_is_narrow(const Shape *shape) {
+  enum { WORD_BITS = 32 };
+  return is_real(shape) && type_info((ElementType)shape->type)->bits < WORD_BITS;
 }
 
 bool rounding_passes_products(Opcode opcode) {
@@ -174,6 +179,27 @@ bool rounding_takes_products(const Module *module, InstId id) {
          inst_get(module, id)->num_callees > 0;
 }
 
+/* What sees a value of a narrow type before it is rounded: LLO of XLA:TPU packs it, and what
+ * unpacks it in the same function is simplified together with that. */
+static bool takes_narrowed(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  if (opcode != OPCODE_CONVERT && opcode != OPCODE_TANH && rounding_passes_products(opcode))
+    return false;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    if (rounding_is_narrow(inst_shape(module, inst_operand(module, id, i)))) return true;
+  }
+  return false;
+}
+
+bool rounding_takes_unrounded(const Module *module, InstId id) {
+  switch (module->backend.excess) {
+    case EXCESS_PRODUCTS: return rounding_takes_products(module, id);
+    case EXCESS_NARROWED:
+      return takes_narrowed(module, id) || inst_get(module, id)->num_callees > 0;
+    default: return false;
+  }
+}
+
 /* ---- memory ---- */
 
 uint64_t rounding_memory_of(const Module *module, InstId operand) {
@@ -258,12 +284,37 @@ static Look look_through(const Finder *finder, InstId id, uint32_t place) {
   }
 }
 
+/* A slice may be converted as it is taken or written. */
+static bool narrows_operand(const Module *module, InstId id) {
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    const Shape *operand = inst_shape(module, inst_operand(module, id, i));
+    if (is_real(operand) && !rounding_is_narrow(operand)) return true;
+  }
+  return false;
+}
+
+/* Whether an instruction has, or hands on, a value that is narrow and may not be rounded yet. */
+static Look look_for_narrowed(const Finder *finder, InstId id) {
+  const Module *module = finder->module;
+  const Instruction *inst = inst_get(module, id);
+  const Shape *shape = inst_shape(module, id);
+  bool may_hold = !shape_is_array(shape) || rounding_is_narrow(shape);
+  if (!may_hold) return LOOK_NONE;
+  if (inst->opcode == OPCODE_PARAMETER) return finder->is_nested ? LOOK_OPEN : LOOK_NONE;
+  if (inst->opcode == OPCODE_TUPLE || inst->opcode == OPCODE_GET_TUPLE_ELEMENT ||
+      inst->num_callees > 0 || rounding_may_round(module, id) || narrows_operand(module, id))
+    return LOOK_OPEN;
+  uint32_t num_products;
+  return worst_of_operands(finder, id, &num_products);
+}
+
 static Look look_at(const Finder *finder, InstId id, uint32_t place) {
   const Module *module = finder->module;
   const Instruction *inst = inst_get(module, id);
   Opcode opcode = (Opcode)inst->opcode;
   const Shape *shape = inst_shape(module, id);
-  if (!finder->contracts) return LOOK_NONE;
+  if (finder->excess == EXCESS_NONE) return LOOK_NONE;
+  if (finder->excess == EXCESS_NARROWED) return look_for_narrowed(finder, id);
   if (opcode == OPCODE_PARAMETER) {
     bool may_hold_products = !shape_is_array(shape) || is_rounded(shape);
     return finder->is_nested && may_hold_products ? LOOK_OPEN : LOOK_NONE;
@@ -336,8 +387,10 @@ static Rounding round_inst(const Finder *finder, InstId id) {
   bool is_open = finder->is_opaque && rounding_may_round(module, id);
   if (is_open || is_open_alone(module, id) || applies_sums(module, id))
     return (Rounding){ROUND_BY_FUNCTION, 0};
-  if (!adds_operands((Opcode)inst->opcode) || !is_rounded(inst_shape(module, id)))
-    return (Rounding){ROUND_ALONE, 0};
+  bool takes = finder->excess == EXCESS_NARROWED
+                   ? takes_narrowed(module, id)
+                   : adds_operands((Opcode)inst->opcode) && is_rounded(inst_shape(module, id));
+  if (!takes) return (Rounding){ROUND_ALONE, 0};
   uint32_t num_products;
   Look look = worst_of_operands(finder, id, &num_products);
   if (look == LOOK_NONE) return (Rounding){ROUND_ALONE, 0};
@@ -375,8 +428,9 @@ static void add_inst(Finder *finder, FunctionRounding *rounding, InstId id, uint
 }
 
 /* The rounding of what the results need. */
-static FunctionRounding round_results(RoundingFunction *function, CompId comp, bool contracts,
-                                      uint32_t *place, Arena *out, Arena *scratch) {
+static FunctionRounding round_results(RoundingFunction *function, CompId comp,
+                                      ExcessPrecision excess, uint32_t *place, Arena *out,
+                                      Arena *scratch) {
   const Module *module = function->module;
   function->order = inst_post_order(module, comp, place, scratch, scratch);
   function->place = place;
@@ -389,7 +443,7 @@ static FunctionRounding round_results(RoundingFunction *function, CompId comp, b
                    .users = rounding_users_find(function, out, scratch),
                    .is_nested = function->is_nested,
                    .is_opaque = rounding_is_opaque(module, function->caller),
-                   .contracts = contracts,
+                   .excess = excess,
                    .looks = arena_zarray(scratch, uint8_t, count),
                    .is_whole = arena_zarray(scratch, bool, count),
                    .place = place};
@@ -403,7 +457,7 @@ static FunctionRounding round_results(RoundingFunction *function, CompId comp, b
 }
 
 FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
-                             bool contracts, uint32_t *place, Arena *out, Arena *scratch) {
+                             ExcessPrecision excess, uint32_t *place, Arena *out, Arena *scratch) {
   InstId root = comp_get(module, comp)->root;
   bool has_several =
       inst_get(module, root)->opcode == OPCODE_TUPLE && inst_get(module, root)->num_operands;
@@ -413,13 +467,13 @@ FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, b
       .results = has_several ? inst_operands(module, root) : &root,
       .num_results = has_several ? inst_get(module, root)->num_operands : 1,
       .is_nested = is_nested};
-  return round_results(&function, comp, contracts, place, out, scratch);
+  return round_results(&function, comp, excess, place, out, scratch);
 }
 
 FunctionRounding rounding_of_fusion(const Module *module, InstId fusion, Arena *out) {
   uint32_t *place = arena_array(out, uint32_t, module->insts.len);
-  return rounding_of(module, inst_callees(module, fusion)[0], fusion, false,
-                     !module->backend.rounds_each, place, out, out);
+  return rounding_of(module, inst_callees(module, fusion)[0], fusion, false, module->backend.excess,
+                     place, out, out);
 }
 
 bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch) {
@@ -438,7 +492,7 @@ bool rounding_is_separable(const Module *module, InstId fusion, const InstId *re
   CompId comp = inst_callees(module, fusion)[0];
   uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
   FunctionRounding part =
-      round_results(&function, comp, !module->backend.rounds_each, place, arena, arena);
+      round_results(&function, comp, module->backend.excess, place, arena, arena);
   bool is_alike = part.is_settled;
   for (uint32_t i = 0; i < function.order.len; i++) {
     Rounding a = whole.of[i], b = part.of[i];

@@ -21,7 +21,10 @@
  *     (llvm/lib/CodeGen/SelectionDAG/DAGCombiner.cpp, visitFADDForFMACombine). The same rounding is
  *     then certain only in the same function.
  *
- * XLA:GPU contracts nothing (Target.contracts): there only what adds by itself is not ROUND_ALONE.
+ * XLA:GPU and XLA:TPU contract nothing (Target.excess): there only what adds by itself is not
+ * ROUND_ALONE, and on TPU what reads a value of a narrow type, such as bf16, that the same function
+ * computes: its LLO leaves out the rounding between the two, and which ones depends on the function
+ * (ROUND_BY_FUNCTION).
  *
  * Example: of a*b + c the case is ROUND_WITH_PRODUCT, of p + c, where p is a parameter of the
  * function, ROUND_ALONE, and of a*b + c*d ROUND_BY_FUNCTION. Where p = c*d, and p*e is added to
@@ -69,10 +72,10 @@ uint64_t rounding_memory_of(const Module *module, InstId operand);
 /* `caller`: the fusion that the computation belongs to; NO_ID if it is called otherwise.
  * `is_nested`: other computations of the same function call this one, so that its parameters may be
  * products. `place`, by InstId, is space: what it holds for the computation's instructions is
- * overwritten, and the result refers to it. `contracts`: see Target. `of` is in `out`; what is
- * needed meanwhile is in `scratch`, and may be the same arena. O(instructions). */
+ * overwritten, and the result refers to it. `of` is in `out`; what is needed meanwhile is in
+ * `scratch`, and may be the same arena. O(instructions). */
 FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
-                             bool contracts, uint32_t *place, Arena *out, Arena *scratch);
+                             ExcessPrecision excess, uint32_t *place, Arena *out, Arena *scratch);
 
 /* The same for the computation of a fusion. */
 FunctionRounding rounding_of_fusion(const Module *module, InstId fusion, Arena *out);
@@ -100,6 +103,13 @@ bool rounding_may_round(const Module *module, InstId id);
 
 /* Whether the instruction may be contracted with a product among its operands. */
 bool rounding_takes_products(const Module *module, InstId id);
+
+/* Whether the instruction, if it were in one function with an operand, could read it before it is
+ * rounded, as the module is compiled. */
+bool rounding_takes_unrounded(const Module *module, InstId id);
+
+/* Whether the elements are real numbers of fewer bits than a word has. */
+bool rounding_is_narrow(const Shape *shape);
 
 /* Whether the instruction only moves or selects elements, or changes a sign, so that a product
  * among its operands may still be contracted with a sum that reads its result. */

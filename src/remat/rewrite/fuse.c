@@ -35,8 +35,9 @@ static bool keeps_elements(Opcode opcode) {
 /* The most instructions that are looked at on the way from a value. */
 enum { MAX_LOOK = 64 };
 
-/* Whether a product, if the value were one, would meet a sum. */
-static bool meets_sum(const Module *module, InstId value) {
+/* Whether the value, if it is not rounded within a function, would meet something that then rounds
+ * otherwise. */
+static bool meets_taker(const Module *module, InstId value) {
   InstId work[MAX_LOOK];
   uint32_t begin = 0, end = 0;
   work[end++] = value;
@@ -44,7 +45,7 @@ static bool meets_sum(const Module *module, InstId value) {
     InstId id = work[begin++];
     for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
       InstId user = inst_users(module, id)[i];
-      if (rounding_takes_products(module, user)) return true;
+      if (rounding_takes_unrounded(module, user)) return true;
       if (!rounding_passes_products((Opcode)inst_get(module, user)->opcode)) continue;
       if (end == MAX_LOOK) return true;
       work[end++] = user;
@@ -61,7 +62,7 @@ static bool rounds_alike(const Module *module, InstId producer, InstId reader, I
                          Arena *arena) {
   FunctionRounding made = rounding_of_fusion(module, producer, arena);
   if (!made.is_settled) return false;
-  if (made.root_may_be_product && meets_sum(module, param)) return false;
+  if (made.root_may_be_product && meets_taker(module, param)) return false;
   FunctionRounding read = rounding_of_fusion(module, reader, arena);
   if (!read.is_settled || (read.has_products && !made.root_is_whole)) return false;
   return !(made.has_products || read.has_products) || !rounding_shares_products(&made, &read);

@@ -153,9 +153,10 @@ static bool has_two_arrays(Splitter *splitter, uint32_t number) {
   return num_arrays >= 2;
 }
 
-/* Whether a sum that reads the value could be contracted with it if both were in one function. */
-static bool may_be_product(const Module *module, InstId id) {
-  if (module->backend.rounds_each) return false;
+/* Whether what reads the value could see it unrounded if both were in one function. */
+static bool may_be_unrounded(const Module *module, InstId id) {
+  if (module->backend.excess == EXCESS_NONE) return false;
+  if (module->backend.excess == EXCESS_NARROWED) return rounding_is_narrow(inst_shape(module, id));
   switch (inst_get(module, id)->opcode) {
     case OPCODE_ADD:
     case OPCODE_DIVIDE:
@@ -173,7 +174,7 @@ static bool may_cut_in(const Splitter *splitter, const Occurrence *occurrence) {
   InstId fusion = splitter->fusions.data[occurrence->fusion].id;
   if (inst_get(module, occurrence->inst)->shape != inst_get(module, fusion)->shape) return false;
   return splitter->rewrite->any_rounding ||
-         (!may_be_product(module, occurrence->inst) &&
+         (!may_be_unrounded(module, occurrence->inst) &&
           rounding_is_separable(module, fusion, &occurrence->inst, 1, splitter->arena));
 }
 
