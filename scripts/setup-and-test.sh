@@ -7,7 +7,7 @@
 # --full adds pages in Chromium, bits compared in XLA (scripts/check/bits), the Python package
 # (scripts/check/live), the manual page's syntax, clang, what jaxlib says of our results, a minute of each
 # fuzzer, valgrind over goldens, faults and unit tests, and coverage. --accelerators adds programs compiled
-# for TPUs and GPUs (scripts/check/accelerators), 43 compilations in at most 8 minutes.
+# for TPUs and GPUs (scripts/check/accelerators), 43 compilations in at most 8 minutes, and what their code contracts.
 # --minutes is for machines that stop at some time: parts that would begin, or are still running, after N
 # minutes are left out, and that is said; so are parts that hang. Sanitizers and clang then have a cover: unit
 # tests, goldens, the interface of C, bad input and the corpora of the fuzzers.
@@ -80,6 +80,23 @@ test_preset() {
     *)
       grep -v 'Start \|Passed ' "$log" || true
       conclude "$name" failed "$(grep 'tests passed' "$log" || tail -1 "$log")"
+      ;;
+  esac
+}
+
+# What the rule of rounding takes for granted of the code of XLA:GPU and XLA:TPU.
+check_contraction() {
+  log=$project/build/contraction.log
+  code=0
+  limited "$log" 300 "$project/scripts/check/accelerators" --contraction || code=$?
+  seen=$(grep 'check/accelerators: skipped\|is contracted' "$log" | tr '\n' ';' || true)
+  case $code in
+    0) conclude contraction passed "$seen" ;;
+    77) conclude contraction skipped "$seen" ;;
+    124) conclude contraction skipped "not done in time" ;;
+    *)
+      grep 'FAULT' "$log" || tail -60 "$log"
+      conclude contraction failed "$seen"
       ;;
   esac
 }
@@ -201,6 +218,7 @@ fi
 if $accelerators && in_time accelerators 180; then
   say "programs compiled for TPUs and GPUs that are not there (JAX's plugins from PyPI)"
   check_accelerators
+  check_contraction
 fi
 if $full; then
   install_missing groff:groff
