@@ -391,7 +391,7 @@ static void renew_patience(const Problem *problem, uint32_t divisor) {
   Patience *patience = problem->patience;
   uint32_t num_insts = problem->input->module->insts.len;
   uint64_t num_steps =
-      patience_steps_by_size(patience_effort(patience), num_insts, &problem->parameters);
+      patience_steps_of(patience_effort(patience), num_insts, &problem->parameters);
   patience_renew(patience, num_steps / divisor);
 }
 
