@@ -27,7 +27,7 @@ Maker maker_begin(Rewrite *rewrite, Schedule *schedule, const Stacks *stacks, bo
                  .num_old = module->insts.len,
                  .has_moved = arena_zarray(arena, bool, stacks->loops->len),
                  .is_fused = module_has_fusions(module),
-                 .is_tpu = guess_target(module)->pads_tiles,
+                 .has_one_slot = slots_are_single(guess_target(module)),
                  .arena = arena};
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     for (uint32_t i = 0; i < schedule->of[comp].len; i++)

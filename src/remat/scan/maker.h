@@ -63,10 +63,10 @@ typedef struct Maker {
   Schedule *schedule;
   uint32_t *position; /* by InstId, up to `num_old`: in its sequence */
   uint32_t num_old;
-  bool is_lean;    /* values are computed where they are needed, even twice */
-  bool *has_moved; /* by loop: its constants have been moved */
-  bool is_fused;   /* new instructions must stand in fusions */
-  bool is_tpu;     /* XLA:TPU compiles the module, and not by LLVM */
+  bool is_lean;      /* values are computed where they are needed, even twice */
+  bool *has_moved;   /* by loop: its constants have been moved */
+  bool is_fused;     /* new instructions must stand in fusions */
+  bool has_one_slot; /* see slots_are_single() */
   /* scalars that were made before; by loop, first value, step and type */
   VEC(KnownScalar) scalars;
   VEC(SlotArray) slots;

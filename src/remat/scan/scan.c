@@ -5,6 +5,7 @@
 
 #include "analysis/flow/guess_target.h"
 #include "remat/scan/describe.h"
+#include "remat/scan/slots.h"
 
 /* ---- analysis ---- */
 
@@ -75,7 +76,7 @@ void scan_analyze(ScanModule *scans, const Module *module, const Legality *legal
                                  .legality = legality,
                                  .costs = costs,
                                  .device = device,
-                                 .is_tpu = guess_target(module)->pads_tiles,
+                                 .has_one_slot = slots_are_single(guess_target(module)),
                                  .is_reached = arena_zarray(out, uint8_t, module->insts.len)};
   scans->context.runs = cost_runs(module, costs, device, default_trip_count, out, scratch);
   uint32_t num_comps = module->comps.len;

@@ -6,11 +6,15 @@
 #include "remat/scan/narrow.h"
 
 /* With at least three, the start of a slice is clamped to a number above 1. Fewer of them would let
- * LLVM write the clamp in another way. XLA:TPU does not compile by LLVM. */
+ * LLVM write the clamp in another way. */
 enum { NUM_SLOTS = 3 };
 
+bool slots_are_single(const Target *target) {
+  return target->pads_tiles || !target->contracts;
+}
+
 static int64_t num_slots(const Maker *maker) {
-  return maker->is_tpu ? 1 : NUM_SLOTS;
+  return maker->has_one_slot ? 1 : NUM_SLOTS;
 }
 
 /* ---- other arrays that are sliced at the same place ---- */
@@ -150,7 +154,7 @@ void slots_narrow_others(Maker *maker, const NarrowedFusion *narrowed) {
   const Loop *loop = narrowed->loop;
   CompId comp = inst_callees(module, fusion)[0];
   uint32_t num_operands = inst_get(module, fusion)->num_operands;
-  if (narrowed->place.last < NUM_SLOTS || maker->is_tpu) return;
+  if (narrowed->place.last < NUM_SLOTS || maker->has_one_slot) return;
   for (uint32_t i = 0; i < num_operands; i++) {
     InstId param = id_list(module, comp_get(module, comp)->params)[i];
     SlicedParam found = find_sliced(module, param, narrowed->place);

@@ -16,6 +16,10 @@
 #include "analysis/loop/stack_view.h"
 #include "remat/scan/maker.h"
 
+/* Whether the array has one slice, and is the slice itself: XLA:TPU does not compile by LLVM, and
+ * where nothing is contracted, it does not matter in which order LLVM has the operands of a sum. */
+bool slots_are_single(const Target *target);
+
 /* The shape of the array that takes the place of a stack, and of one with the bytes of a view of it
  * (analysis/loop/stack_view.h). */
 ShapeId slots_shape(Maker *maker, const Stack *stack);

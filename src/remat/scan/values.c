@@ -166,7 +166,7 @@ static bool may_slice_slots(const Finder *finder, InstId fusion, InstId slice, u
   Arena *arena = arena_new(arena_options(finder->scratch));
   bool is_rigid = rounding_of_fusion(module, fusion, arena).is_rigid;
   arena_free(arena);
-  if (is_rigid || finder->context->is_tpu) return !is_rigid;
+  if (is_rigid || finder->context->has_one_slot) return !is_rigid;
   CompId comp = inst_get(module, slice)->parent;
   return slots_fit_all(module, comp, slots_place_of(module, slice, dim), is_narrowed);
 }

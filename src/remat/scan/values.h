@@ -62,7 +62,7 @@ typedef struct ScanContext {
   const DeviceProfile *device;
   const double *runs;  /* by CompId: how often the computation runs */
   uint8_t *is_reached; /* by InstId: zeros between uses */
-  bool is_tpu;         /* XLA:TPU compiles the module */
+  bool has_one_slot;   /* see slots_are_single() */
 } ScanContext;
 
 /* Whether a new stack may hold arrays of this shape. It has their tiles, and XLA:TPU refuses an

@@ -230,7 +230,7 @@ InstId whole_value(Maker *maker, uint32_t writer, const Loop *reader, const int6
   const WholeResult *result = &results.data[index];
   if (result->write == NO_ID) return maker_as_shape(maker, known->results[index], shape, position);
   const Stack *stack = &maker->stacks->list.data[result->stack];
-  if (maker->is_tpu) /* the array has one slice */
+  if (maker->has_one_slot) /* the array has one slice */
     return maker_as_shape(maker, known->results[index], shape, position);
   InstId at = slice_number(maker, reader, iterations, result);
   return maker_read_slice(maker, reader->body, known->results[index],
@@ -285,7 +285,7 @@ void whole_shrink_stack(Maker *maker, const Stack *stack, const bool *is_unread)
     return;
   const WholeResult *result = &results.data[found];
   SlicePlace place = slots_place_of(module, result->write, whole_write_dim(maker->stacks, result));
-  if (!maker->is_tpu &&
+  if (!maker->has_one_slot &&
       !slots_fit_only(module, inst_callees(module, fusion)[0], place, is_narrowed))
     return;
   InstId operand = inst_operand(module, fusion, results.data[found].operand);

@@ -216,7 +216,11 @@ static void put_clamps(TextBuffer *text, const Tagger *tagger, Met *met, InstId 
                        const ValueNumber *starts) {
   const Module *module = tagger->module;
   bool is_rigid = tagger->is_rigid[inst_get(module, id)->parent];
-  if (tagger->target->pads_tiles && !is_rigid) return; /* XLA:TPU does not compile by LLVM */
+  /* XLA:TPU does not compile by LLVM. XLA:GPU has every product and every sum rounded by itself,
+   * and LLVM takes such instructions as they are: an address only decides where numbers come from.
+   */
+  bool decides = !tagger->target->pads_tiles && tagger->target->contracts;
+  if (!decides && !is_rigid) return;
   const Shape *whole = inst_shape(module, inst_operand(module, id, 0));
   const Shape *part = inst_shape(module, slice_of(module, id));
   for (uint32_t i = 0; i < whole->rank && i < part->rank; i++) {
