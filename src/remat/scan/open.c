@@ -96,6 +96,8 @@ static bool hides_stack(const Loops *loops, const Loop *loop) {
   return false;
 }
 
+/* What is written into a stack is free from the start on; what is read takes memory until the end,
+ * and up to there nothing may overwrite what it is read from. */
 static void open_body(Rewrite *rewrite, CompId body, Schedule *schedule, Arena *out,
                       Arena *scratch) {
   Module *module = rewrite->module;
@@ -103,14 +105,15 @@ static void open_body(Rewrite *rewrite, CompId body, Schedule *schedule, Arena *
   Expansions expansions = expansions_begin(module, arena);
   uint32_t num_insts = comp_num_insts(module, body);
   for (uint32_t i = 0; i < num_insts; i++) {
-    InstId start = comp_inst(module, body, i);
-    if (started_fusion(module, start) == NO_ID) continue;
+    InstId start = comp_inst(module, body, i), fusion = started_fusion(module, start);
+    if (fusion == NO_ID) continue;
     InstId done = done_of(module, start);
     bool is_tied =
         !control_restates_order(module) &&
         (done == NO_ID || inst_has_control(module, start) || inst_has_control(module, done));
     if (done == NO_ID || is_tied) continue;
-    expansions_add(&expansions, start, rewrite_unwrap(rewrite, start, done, schedule, scratch));
+    InstId place = updates_slice(module, fusion) ? start : done;
+    expansions_add(&expansions, place, rewrite_unwrap(rewrite, start, done, schedule, scratch));
   }
   module_sweep_comp(module, body);
   expansions_apply(&expansions, module, body, schedule, out);
