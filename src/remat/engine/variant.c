@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analysis/cost/link.h"
+#include "analysis/flow/guess_target.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/mark_result.h"
 #include "remat/rewrite/split.h"
@@ -350,6 +351,7 @@ static void mark(Rewrite *rewrite, const rh_module *input, rh_module *made, Aren
 static Rewrite begin_rewrite(const Problem *problem, const rh_module *input) {
   Rewrite rewrite = rewrite_begin(module_copy(input->module));
   rewrite.any_rounding = problem->parameters.fuse_any_rounding;
+  rewrite.starts_kernels = guess_target(rewrite.module)->gpu_sharing;
   rewrite.drops_control = control_restates_order(rewrite.module);
   return rewrite;
 }

@@ -8,21 +8,36 @@ enum { MAX_FUSED_INSTS = 256 };
 
 /* ---- conditions ---- */
 
-static bool is_loop_fusion(const Module *module, InstId id) {
+/* The kind of a fusion that the backend's generator of loops compiles, with nothing tied to it. */
+static int64_t kind_of(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
-  if (inst->opcode != OPCODE_FUSION || inst->flags & INST_DEAD || inst_has_control(module, id))
-    return false;
-  int64_t kind = inst->origin == NO_ID ? FUSION_LOOP
-                                       : inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM);
-  return kind == FUSION_LOOP && !shape_is_tuple(inst_shape(module, id)) &&
-         !inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);
+  if (inst->opcode != OPCODE_FUSION || inst->flags & INST_DEAD) return FUSION_CUSTOM;
+  if (inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING)) return FUSION_CUSTOM;
+  if (inst->origin == NO_ID) return FUSION_LOOP;
+  return inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM);
+}
+
+static bool may_be_merged(const Module *module, InstId id) {
+  return kind_of(module, id) == FUSION_LOOP && !inst_has_control(module, id) &&
+         !shape_is_tuple(inst_shape(module, id));
+}
+
+/* A reader stays where it is, so that it may have several results, and control dependencies if
+ * these only restate an order. It may be of the kind that XLA:GPU transposes in. */
+static bool may_take_more(const Rewrite *rewrite, InstId id) {
+  const Module *module = rewrite->module;
+  int64_t kind = kind_of(module, id);
+  return (kind == FUSION_LOOP || kind == FUSION_INPUT) &&
+         (!inst_has_control(module, id) || rewrite->drops_control);
 }
 
 /* Instructions whose result has each element of the operand at most once. */
 static bool keeps_elements(Opcode opcode) {
   switch (opcode) {
     case OPCODE_BITCAST:
+    case OPCODE_CONCATENATE:
     case OPCODE_COPY:
+    case OPCODE_PAD:
     case OPCODE_REDUCE:
     case OPCODE_RESHAPE:
     case OPCODE_REVERSE:
@@ -68,11 +83,20 @@ static bool rounds_alike(const Module *module, InstId producer, InstId reader, I
   return !(made.has_products || read.has_products) || !rounding_shares_products(&made, &read);
 }
 
+/* Whether all that reads an instruction of a fusion is the tuple of the results. */
+static bool is_only_result(const Module *module, InstId id) {
+  uint32_t num_users = inst_get(module, id)->users.len;
+  if (num_users == 0) return true;
+  InstId user = inst_users(module, id)[0];
+  return num_users == 1 && inst_get(module, user)->opcode == OPCODE_TUPLE &&
+         inst_is_root(module, user);
+}
+
 /* Whether the instruction writes the value into a larger array, where it is computed in place. */
 static bool writes_once(const Module *module, InstId user, InstId value) {
   return inst_get(module, user)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE &&
          inst_operand(module, user, 1) == value && inst_count_operand(module, user, value) == 1 &&
-         inst_get(module, user)->users.len == 0;
+         is_only_result(module, user);
 }
 
 /* Whether nothing that is computed from the parameter has an element more than once. */
@@ -84,7 +108,8 @@ static bool is_read_once(const Module *module, InstId param) {
     InstId id = work[begin++];
     for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
       InstId user = inst_users(module, id)[i];
-      if (writes_once(module, user, id)) continue;
+      bool is_result = inst_get(module, user)->opcode == OPCODE_TUPLE && inst_is_root(module, user);
+      if (is_result || writes_once(module, user, id)) continue;
       if (!keeps_elements((Opcode)inst_get(module, user)->opcode) || end == MAX_LOOK) return false;
       work[end++] = user;
     }
@@ -106,19 +131,38 @@ static uint32_t position_of(const Module *module, InstId user, InstId operand) {
 
 /* ---- readers ---- */
 
-/* An instruction that reads a value, itself or through a bitcast. */
+static bool is_number(const Module *module, InstId id) {
+  return shape_is_effective_scalar(inst_shape(module, id));
+}
+
+/* Computing a value anew for each of at least so many elements that read it is worth a kernel if it
+ * takes at most so many instructions. */
+enum { LEAST_REPEATS = 16, MAX_REPEATED = 32 };
+
+/* Each reader reads the value from the producer anew, so there should be few, unless the value is a
+ * number. */
+enum { MAX_ARRAY_READERS = 4, MAX_READERS = 64, MAX_VIEWS = 4 };
+
+/* An instruction that reads a value, itself or through bitcasts. */
 typedef struct FuseReader {
   InstId inst;
-  InstId as; /* its operand: the value or the bitcast */
+  InstId as[MAX_VIEWS]; /* its operands: the value or bitcasts */
+  uint32_t num_views;
 } FuseReader;
-
-/* Each reader reads the value from the producer anew, so there should be few. */
-enum { MAX_READERS = 4 };
 
 typedef struct FuseReaders {
   FuseReader list[MAX_READERS];
   uint32_t len;
 } FuseReaders;
+
+static FuseReader *reader_for(FuseReaders *readers, InstId inst) {
+  for (uint32_t k = 0; k < readers->len; k++) {
+    if (readers->list[k].inst == inst) return &readers->list[k];
+  }
+  if (readers->len == MAX_READERS) return NULL;
+  readers->list[readers->len] = (FuseReader){.inst = inst};
+  return &readers->list[readers->len++];
+}
 
 static bool add_readers(const Module *module, InstId as, bool is_bitcast, FuseReaders *readers) {
   if (inst_is_root(module, as) || inst_has_control(module, as)) return false;
@@ -128,11 +172,9 @@ static bool add_readers(const Module *module, InstId as, bool is_bitcast, FuseRe
       if (!add_readers(module, user, true, readers)) return false;
       continue;
     }
-    for (uint32_t k = 0; k < readers->len; k++) {
-      if (readers->list[k].inst == user) return false;
-    }
-    if (readers->len == MAX_READERS) return false;
-    readers->list[readers->len++] = (FuseReader){user, as};
+    FuseReader *reader = reader_for(readers, user);
+    if (!reader || reader->num_views == MAX_VIEWS) return false;
+    reader->as[reader->num_views++] = as;
   }
   return true;
 }
@@ -152,28 +194,70 @@ static bool is_cheap(const Module *module, CompId comp) {
   return true;
 }
 
-static bool can_merge(const Rewrite *rewrite, InstId producer, FuseReader reader, Arena *arena) {
+/* Whether a result of the fusion has elements enough for the producer's to be repeated among them.
+ */
+static bool is_much_larger(const Module *module, InstId reader, InstId producer) {
+  const Shape *shape = inst_shape(module, reader);
+  uint32_t count = shape_is_tuple(shape) ? shape->rank : 1;
+  int64_t most = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const Shape *part =
+        shape_is_tuple(shape) ? shape_get(&module->shapes, shape->elements[i]) : shape;
+    if (shape_is_array(part) && part->num_elements > most) most = part->num_elements;
+  }
+  int64_t few = inst_shape(module, producer)->num_elements;
+  return few > 0 && few <= most / LEAST_REPEATS;
+}
+
+/* Whether a kernel of its own takes longer than to compute the value wherever it is read: it is
+ * small beside what the reader computes, and a few elementwise operations. */
+static bool may_be_repeated(const Rewrite *rewrite, InstId producer, InstId reader) {
   const Module *module = rewrite->module;
-  if (!is_loop_fusion(module, reader.inst) || inst_has_control(module, reader.inst)) return false;
-  if (inst_count_operand(module, reader.inst, reader.as) != 1) return false;
-  CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader.inst)[0];
+  CompId comp = inst_callees(module, producer)[0];
+  if (!rewrite->starts_kernels || comp_num_insts(module, comp) > MAX_REPEATED) return false;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    const Instruction *inst = inst_get(module, comp_inst(module, comp, i));
+    bool is_simple = opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE | OPF_FREE) ||
+                     inst->opcode == OPCODE_BROADCAST || inst->opcode == OPCODE_IOTA;
+    if (!(inst->flags & INST_DEAD) && (!is_simple || inst->num_callees > 0)) return false;
+  }
+  return is_number(module, producer) || is_much_larger(module, reader, producer);
+}
+
+static InstId param_of_view(const Module *module, const FuseReader *reader, uint32_t view) {
+  return param_of(module, reader->inst, position_of(module, reader->inst, reader->as[view]));
+}
+
+static bool can_merge(const Rewrite *rewrite, InstId producer, const FuseReader *reader,
+                      Arena *arena) {
+  const Module *module = rewrite->module;
+  if (!may_take_more(rewrite, reader->inst)) return false;
+  CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader->inst)[0];
   if (comp_num_insts(module, from) + comp_num_insts(module, to) > MAX_FUSED_INSTS) return false;
-  InstId param = param_of(module, reader.inst, position_of(module, reader.inst, reader.as));
-  if (inst_is_root(module, param) || !is_read_once(module, param)) return false;
   InstId root = comp_get(module, from)->root;
   if (inst_get(module, root)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE) return false;
-  return rewrite->any_rounding || rounds_alike(module, producer, reader.inst, param, arena);
+  for (uint32_t i = 0; i < reader->num_views; i++) {
+    if (inst_count_operand(module, reader->inst, reader->as[i]) != 1) return false;
+    InstId param = param_of_view(module, reader, i);
+    if (inst_is_root(module, param)) return false;
+    if (!is_read_once(module, param) && !may_be_repeated(rewrite, producer, reader->inst))
+      return false;
+    if (!rewrite->any_rounding && !rounds_alike(module, producer, reader->inst, param, arena))
+      return false;
+  }
+  return true;
 }
 
 static bool find_readers(const Rewrite *rewrite, InstId producer, FuseReaders *readers,
                          Arena *arena) {
   const Module *module = rewrite->module;
   *readers = (FuseReaders){0};
-  if (!is_loop_fusion(module, producer)) return false;
+  if (!may_be_merged(module, producer)) return false;
   if (!add_readers(module, producer, false, readers) || readers->len == 0) return false;
   if (readers->len > 1 && !is_cheap(module, inst_callees(module, producer)[0])) return false;
+  if (readers->len > MAX_ARRAY_READERS && !is_number(module, producer)) return false;
   for (uint32_t i = 0; i < readers->len; i++) {
-    if (!can_merge(rewrite, producer, readers->list[i], arena)) return false;
+    if (!can_merge(rewrite, producer, &readers->list[i], arena)) return false;
   }
   return true;
 }
@@ -207,33 +291,52 @@ InstId fuse_part_alone(Rewrite *rewrite, InstId fusion, InstId inner, const Sche
   return part;
 }
 
-static void merge(Rewrite *rewrite, InstId producer, FuseReader reader, Arena *arena) {
+/* Gives what a reader computes from one of its views `result`, an instruction of the same fusion.
+ */
+static void replace_view(Rewrite *rewrite, const FuseReader *reader, uint32_t view, InstId result,
+                         Arena *arena) {
   Module *module = rewrite->module;
-  CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader.inst)[0];
-  InstId param = param_of(module, reader.inst, position_of(module, reader.inst, reader.as));
-  InstId result = rewrite_copy_expression(rewrite, from, to, arena);
-  uint32_t num_params = comp_get(module, from)->params.len;
-  for (uint32_t i = 0; i < num_params; i++) {
-    InstId inner = id_list(module, comp_get(module, from)->params)[i];
-    InstId image = rewrite->image.data[inner];
-    InstId own = fuse_find_param(rewrite, reader.inst, inst_operand(module, producer, i));
-    if (result == image) result = own;
-    rewrite_replace_all_uses(rewrite, image, own, arena);
-    module_remove_inst(module, image);
-  }
+  InstId param = param_of_view(module, reader, view);
   if (inst_get(module, result)->shape != inst_get(module, param)->shape) {
     InstSpec cast = {.opcode = OPCODE_BITCAST,
                      .shape = inst_get(module, param)->shape,
                      .operands = &result,
                      .num_operands = 1};
-    result = rewrite_add_helper(rewrite, to, cast);
+    result = rewrite_add_helper(rewrite, inst_get(module, param)->parent, cast);
   }
   rewrite_replace_all_uses(rewrite, param, result, arena);
+}
+
+static void merge(Rewrite *rewrite, InstId producer, const FuseReader *reader, Arena *arena) {
+  Module *module = rewrite->module;
+  CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader->inst)[0];
+  InstId result = rewrite_copy_expression(rewrite, from, to, arena);
+  uint32_t num_params = comp_get(module, from)->params.len;
+  for (uint32_t i = 0; i < num_params; i++) {
+    InstId inner = id_list(module, comp_get(module, from)->params)[i];
+    InstId image = rewrite->image.data[inner];
+    InstId own = fuse_find_param(rewrite, reader->inst, inst_operand(module, producer, i));
+    if (result == image) result = own;
+    rewrite_replace_all_uses(rewrite, image, own, arena);
+    module_remove_inst(module, image);
+  }
+  for (uint32_t i = 0; i < reader->num_views; i++)
+    replace_view(rewrite, reader, i, result, arena);
   module_sweep_comp(module, to);
   comp_get(module, to)->flags |= COMP_NEW_SIGNATURE;
-  inst_get(module, reader.inst)->flags |= INST_CHANGED | INST_NEW_OPERANDS;
+  inst_get(module, reader->inst)->flags |= INST_CHANGED | INST_NEW_OPERANDS;
   rewrite_order_expression(rewrite, to, arena);
-  dce_trim_fusion(rewrite, reader.inst, comp_get(module, to)->root, arena);
+  dce_trim_fusion(rewrite, reader->inst, comp_get(module, to)->root, arena);
+}
+
+/* Removes bitcasts that nothing reads any more. They must not count as readers. */
+static void remove_views(Rewrite *rewrite, const FuseReader *reader, InstId producer) {
+  for (uint32_t i = 0; i < reader->num_views; i++) {
+    InstId as = reader->as[i];
+    const Instruction *inst = inst_get(rewrite->module, as);
+    if (as != producer && inst->users.len == 0 && !(inst->flags & INST_DEAD))
+      module_remove_inst(rewrite->module, as);
+  }
 }
 
 bool fuse_into_readers(Rewrite *rewrite, InstId producer, IdVec *changed, Arena *out,
@@ -245,16 +348,11 @@ bool fuse_into_readers(Rewrite *rewrite, InstId producer, IdVec *changed, Arena 
     return false;
   }
   for (uint32_t i = 0; i < readers.len; i++) {
-    merge(rewrite, producer, readers.list[i], arena);
+    merge(rewrite, producer, &readers.list[i], arena);
     *vec_push(out, changed) = inst_callees(rewrite->module, readers.list[i].inst)[0];
   }
-  /* It must not count as another reader of what it reads. */
-  for (uint32_t i = 0; i < readers.len; i++) {
-    InstId as = readers.list[i].as;
-    if (as != producer && inst_get(rewrite->module, as)->users.len == 0 &&
-        !(inst_get(rewrite->module, as)->flags & INST_DEAD))
-      module_remove_inst(rewrite->module, as);
-  }
+  for (uint32_t i = 0; i < readers.len; i++)
+    remove_views(rewrite, &readers.list[i], producer);
   CompId comp = inst_get(rewrite->module, producer)->parent;
   module_remove_inst(rewrite->module, producer);
   module_sweep_comp(rewrite->module, comp);

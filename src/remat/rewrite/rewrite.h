@@ -24,8 +24,10 @@ typedef struct Rewrite {
   VEC(InstId) image;     /* by InstId, for the computation that is being copied: the copies */
   VEC(uint32_t) visited; /* by InstId, for inst_post_order() */
   bool any_rounding;     /* fusions may be merged and cut where that changes how their sums round */
+  bool starts_kernels;   /* each fusion is a kernel, which takes longer to start than a few thousand
+                            elements take to compute: XLA:GPU */
   bool drops_control; /* dead code goes together with its control dependencies, which the order of
-                         the sequences restates */
+                        the sequences restates */
 } Rewrite;
 
 /* The names are allocated in the module's arena. */
