@@ -1,6 +1,8 @@
 #include "remat/legality/legality.h"
 
 #include "remat/rewrite/rewrite.h"
+#include <stdio.h>
+
 #include "support.h"
 
 #define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
@@ -329,6 +331,39 @@ START_TEST(uses_match_table) {
 }
 END_TEST
 
+/* A convolution by cuDNN may be repeated in another loop; nobody clones it within a sequence. */
+START_TEST(known_calls_may_be_repeated) {
+  static const struct {
+    const char *target, *attributes;
+    KeepReason reason;
+  } calls[] = {
+      {"__cudnn$convForward", "", KEEP_NONE},
+      {"__cudnn$convBiasActivationForward", "", KEEP_NONE},
+      {"__cudnn$convForward", ", custom_call_has_side_effect=true", KEEP_SIDE_EFFECT},
+      {"__cudnn$convBackwardFilter", "", KEEP_CUSTOM_CALL},
+      {"__cudnn$convBackwardInput", "", KEEP_CUSTOM_CALL},
+      {"__cudnn$convForwardOther", "", KEEP_CUSTOM_CALL},
+      {"__cublas$gemm", "", KEEP_CUSTOM_CALL},
+      {"mine", "", KEEP_CUSTOM_CALL},
+  };
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "HloModule m\nENTRY e {\n p = f32[4] parameter(0)\n"
+             " ROOT x = (f32[4], u8[0]) custom-call(p), custom_call_target=\"%s\"%s\n}\n",
+             calls[i].target, calls[i].attributes);
+    Fixture fixture = fixture_parse(text);
+    SideEffects effects = side_effects_build(fixture.module, fixture.out, fixture.scratch);
+    Legality legality = {.module = fixture.module, .effects = effects};
+    InstId id = find_inst(fixture.module, "x");
+    ck_assert_msg(repeat_verdict(&legality, id, fixture.scratch) == calls[i].reason, "%s%s",
+                  calls[i].target, calls[i].attributes);
+    ck_assert(recompute_verdict(&legality, id) != KEEP_NONE);
+    fixture_free(&fixture);
+  }
+}
+END_TEST
+
 START_TEST(reasons_have_names) {
   for (int a = 0; a < NUM_KEEP_REASONS; a++) {
     ck_assert_uint_gt(strlen(keep_reason_sentence((KeepReason)a)), 0);
@@ -350,6 +385,7 @@ int main(void) {
   tcase_add_test(tc, placed_instructions_are_kept);
   tcase_add_test(tc, a_place_after_the_overwriter_is_none);
   tcase_add_loop_test(tc, uses_match_table, 0, sizeof uses_rows / sizeof *uses_rows);
+  tcase_add_test(tc, known_calls_may_be_repeated);
   tcase_add_test(tc, reasons_have_names);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -20,7 +20,8 @@
 
 bool bound_runs_once(const Bound *bound, InstId id) {
   switch (recompute_verdict(bound->legality, id)) {
-    case KEEP_CUSTOM_CALL: return !inst_allocates(bound->module, id);
+    case KEEP_CUSTOM_CALL:
+      return !inst_allocates(bound->module, id) && !legality_is_known_call(bound->module, id);
     case KEEP_SIDE_EFFECT: return true;
     case KEEP_CONTROL_FLOW: return inst_get(bound->module, id)->opcode != OPCODE_WHILE;
     default: return false;

@@ -107,10 +107,24 @@ static bool runs_collective(const Module *module, InstId id, Arena *scratch) {
   return is_found;
 }
 
+/* NVIDIA says of cuDNN that it computes the same bits in every run on one architecture, with the
+ * exception of some gradients ("Reproducibility" in its documentation). Which algorithm that is
+ * stands in the backend_config, which clones have, too. Of cuBLAS that holds on one stream only. */
+bool legality_is_known_call(const Module *module, InstId id) {
+  static const char *const targets[] = {"__cudnn$convForward", "__cudnn$convBiasActivationForward"};
+  if (inst_get(module, id)->opcode != OPCODE_CUSTOM_CALL) return false;
+  Str target = inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET);
+  bool is_known = false;
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+    is_known |= str_is(target, targets[i]);
+  return is_known;
+}
+
 KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch) {
   KeepReason reason = recompute_verdict(legality, id);
   bool may_repeat = reason == KEEP_CONTROL_FLOW ||
-                    (reason == KEEP_CUSTOM_CALL && inst_allocates(legality->module, id));
+                    (reason == KEEP_CUSTOM_CALL && (inst_allocates(legality->module, id) ||
+                                                    legality_is_known_call(legality->module, id)));
   if (!may_repeat) return reason;
   if (inst_is_placed(legality->module, &legality->placed, id)) return KEEP_MEMORY_SPACE;
   reason = common_reason(legality, id);

@@ -61,8 +61,13 @@ KeepReason recompute_verdict(const Legality *legality, InstId id);
 /* As recompute_verdict, but a call, a conditional or a loop may also be repeated, with copies of
  * its own of all computations that it calls, if neither side effects nor collectives run in it:
  * copies of collectives would need new channels. So may a custom call that only allocates memory,
- * with which an inner loop begins its stacks on TPU. O(instructions that it runs). */
+ * with which an inner loop begins its stacks on TPU, and one that is known. O(instructions that it
+ * runs). */
 KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch);
+
+/* Whether a custom call is one of a library's functions that give the same bits whenever they run:
+ * convolutions by cuDNN. */
+bool legality_is_known_call(const Module *module, InstId id);
 
 /* As recompute_verdict, but also whether users of `id` can be redirected to a clone of it. Control
  * dependencies fix the place of an instruction. Bitcasts and get-tuple-elements are cloned together
