@@ -10,7 +10,7 @@
 enum { NUM_SLOTS = 3 };
 
 bool slots_are_single(const Target *target) {
-  return target->pads_tiles || !target->contracts;
+  return target->excess != EXCESS_PRODUCTS;
 }
 
 static int64_t num_slots(const Maker *maker) {

@@ -219,7 +219,7 @@ static void put_clamps(TextBuffer *text, const Tagger *tagger, Met *met, InstId 
   /* XLA:TPU does not compile by LLVM. XLA:GPU has every product and every sum rounded by itself,
    * and LLVM takes such instructions as they are: an address only decides where numbers come from.
    */
-  bool decides = !tagger->target->pads_tiles && tagger->target->contracts;
+  bool decides = tagger->target->excess == EXCESS_PRODUCTS;
   if (!decides && !is_rigid) return;
   const Shape *whole = inst_shape(module, inst_operand(module, id, 0));
   const Shape *part = inst_shape(module, slice_of(module, id));

@@ -26,8 +26,8 @@ typedef struct RoundingTags {
   ValueNumber *number_of; /* by CompId: what it computes; NO_ID = no tag needs that */
 } RoundingTags;
 
-/* `target` compiles it: for XLA:TPU and XLA:GPU no number of slices matters, and XLA:GPU contracts
- * nothing. The lists are in `out`. O(size of the module). */
+/* `target` compiles it: for XLA:TPU and XLA:GPU no number of slices matters, and XLA:GPU computes
+ * nothing with excess precision. The lists are in `out`. O(size of the module). */
 RoundingTags rounding_tags_make(const Module *module, const Target *target, Numbering *numbering,
                                 Arena *out, Arena *scratch);
 
