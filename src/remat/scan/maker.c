@@ -84,6 +84,31 @@ static void update_schedule(Maker *maker, Schedule *schedule, Arena *out) {
   }
 }
 
+/* What the memory of a value began as: loops hand it on. Bounded by a number of steps. */
+static uint64_t memory_of(const Maker *maker, InstId value) {
+  enum { MAX_STEPS = 64 };
+  const Module *module = maker->module;
+  for (int i = 0; i < MAX_STEPS && inst_get(module, value)->opcode == OPCODE_GET_TUPLE_ELEMENT;
+       i++) {
+    InstId from = inst_operand(module, value, 0);
+    uint32_t element = (uint32_t)inst_get(module, value)->index;
+    uint32_t index = from < maker->num_old ? maker->loops->of[from] : NO_ID;
+    const Loop *loop = index == NO_ID ? NULL : &maker->loops->list[index];
+    if (!loop || element >= loop->num_elements || !loop->is_invariant[element]) break;
+    value = loop_init(maker->loops, loop, element);
+  }
+  return rounding_memory_of(module, value);
+}
+
+bool maker_overwrites(const Maker *maker, const Loop *loop, InstId value) {
+  uint64_t memory = memory_of(maker, value);
+  for (uint32_t e = 0; e < loop->num_elements; e++) {
+    if (!loop->is_invariant[e] && memory_of(maker, loop_init(maker->loops, loop, e)) == memory)
+      return true;
+  }
+  return false;
+}
+
 InstId maker_element(Maker *maker, InstId tuple, uint32_t element, uint32_t position) {
   InstId id = rewrite_add_get_tuple_element(maker->rewrite, tuple, element);
   maker_insert(maker, id, position);

@@ -95,6 +95,10 @@ void maker_insert_all(Maker *maker, const IdVec *insts, uint32_t position);
  * anything overwrites them. */
 uint32_t maker_beginning(const Maker *maker, const Loop *loop);
 
+/* Whether a loop computes in the memory of a value that its state begins with: an array of zeros
+ * may be the beginning of a sum, and something that another loop hands on, too. */
+bool maker_overwrites(const Maker *maker, const Loop *loop, InstId value);
+
 /* A new get-tuple-element. */
 InstId maker_element(Maker *maker, InstId tuple, uint32_t element, uint32_t position);
 

@@ -37,6 +37,20 @@ static bool has_shape_of(const Border *border, const Loop *reader, uint32_t elem
          inst_get(module, loop_init(loops, border->writer, of))->shape;
 }
 
+/* A copy of a value that others may read after it was overwritten. Of memory that nothing has
+ * written yet there is nothing to copy: it is allocated once more. */
+static InstId own_copy(Border *border, InstId id, uint32_t position) {
+  Maker *maker = border->maker;
+  const Instruction *inst = inst_get(maker->module, id);
+  InstSpec spec = {.opcode = OPCODE_COPY, .shape = inst->shape, .operands = &id, .num_operands = 1};
+  InstId copy = inst_allocates(maker->module, id)
+                    ? rewrite_clone_into(maker->rewrite, id, inst->parent, NULL, maker->schedule,
+                                         maker->arena)
+                    : rewrite_add_helper(maker->rewrite, inst->parent, spec);
+  maker_insert(maker, copy, position);
+  return copy;
+}
+
 /* Takes an element of the writing loop's result into the reading loop, and returns it in the body.
  * The reading loop may have it already. */
 static InstId carried(Border *border, const Reader *reader, uint32_t element, bool is_stack) {
@@ -48,8 +62,10 @@ static InstId carried(Border *border, const Reader *reader, uint32_t element, bo
   if (known != NO_ID && has_shape_of(border, loop, known, element))
     return maker_element(border->maker, loop->body_param, known,
                          maker_beginning(border->maker, loop));
-  InstId outside =
-      maker_element(border->maker, writer->id, element, border->maker->position[loop->init]);
+  uint32_t position = border->maker->position[loop->init];
+  InstId outside = maker_element(border->maker, writer->id, element, position);
+  if (!is_stack && maker_overwrites(border->maker, loop, loop_init(loops, writer, element)))
+    outside = own_copy(border, outside, position);
   InstId inside = carry_add(border->maker->rewrite, loop, outside);
   maker_insert(border->maker, inside, maker_beginning(border->maker, loop));
   return inside;
@@ -121,20 +137,6 @@ static InstId read_invariant(Border *border, const Reader *reader, const ScanVal
     return carried(border, reader, value->element, false);
   ShapeId shape = inst_get(border->maker->module, init)->shape;
   return maker_clone_constant(border->maker, origin.inst, shape, reader->loop->body, position);
-}
-
-/* A copy of a value that others may read after it was overwritten. Of memory that nothing has
- * written yet there is nothing to copy: it is allocated once more. */
-static InstId own_copy(Border *border, InstId id, uint32_t position) {
-  Maker *maker = border->maker;
-  const Instruction *inst = inst_get(maker->module, id);
-  InstSpec spec = {.opcode = OPCODE_COPY, .shape = inst->shape, .operands = &id, .num_operands = 1};
-  InstId copy = inst_allocates(maker->module, id)
-                    ? rewrite_clone_into(maker->rewrite, id, inst->parent, NULL, maker->schedule,
-                                         maker->arena)
-                    : rewrite_add_helper(maker->rewrite, inst->parent, spec);
-  maker_insert(maker, copy, position);
-  return copy;
 }
 
 static InstId clone_value(Border *border, const Reader *reader, const ScanValue *value,

@@ -393,13 +393,15 @@ static uint32_t find_initial(const Segmenter *segmenter, uint32_t e) {
 }
 
 /* The initial value of an element of the writing loop, for the loop over the segments: a scalar as
- * a copy, because between the loops something may compute on in its memory. */
+ * a copy, because between the loops something may compute on in its memory, and what the reading
+ * loop computes on in. */
 static InstId keep_initial(Segmenter *segmenter, uint32_t e) {
   const Loop *writer = segmenter->writer;
   Module *module = segmenter->module;
   InstId value = inst_operand(module, writer->init, e);
   const Shape *shape = inst_shape(module, value);
-  if (!shape_is_array(shape) || !shape_is_effective_scalar(shape)) return value;
+  bool is_scalar = shape_is_array(shape) && shape_is_effective_scalar(shape);
+  if (!is_scalar && !maker_overwrites(segmenter->maker, segmenter->reader, value)) return value;
   InstId copy =
       add(segmenter, writer->parent, OPCODE_COPY, inst_get(module, value)->shape, &value, 1);
   maker_insert(segmenter->maker, copy, segmenter->maker->position[writer->id]);
