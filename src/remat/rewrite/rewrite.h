@@ -132,9 +132,8 @@ typedef struct NewInsts {
 } NewInsts;
 
 /* Replaces an asynchronous operation, from its start to the instruction that ends it and is all
- * that reads the start, by what it runs, at the place of the start. The result gets the name of
- * `done`.
- */
+ * that reads the start, by what it runs, which takes the place of either. The result gets the name
+ * of `done`. */
 NewInsts rewrite_unwrap(Rewrite *rewrite, InstId start, InstId done, const Schedule *schedule,
                         Arena *scratch);
 

@@ -129,6 +129,7 @@ typedef struct NewLoop {
   CompId body, condition;
   InstId param, root; /* of the body */
   uint32_t counter;   /* the element that counts 0, 1, … */
+  IdVec count;        /* what computes its next number, to be inserted at the end of the body */
   int64_t trips;
 } NewLoop;
 
@@ -227,27 +228,25 @@ static void add_while(Segmenter *segmenter, NewLoop *loop) {
   loop->id = rewrite_add_helper(segmenter->rewrite, inst_get(module, loop->init)->parent, spec);
 }
 
-/* Adds the counter as element `index` to a body that has a place in the schedule. Returns it as it
- * is at the beginning of an iteration, in memory of its own. */
-static InstId add_counter(Segmenter *segmenter, CompId body, InstId param, InstId root,
-                          uint32_t index, uint32_t position) {
+/* Adds the counter to a body that has a place in the schedule. Returns it as it is at the beginning
+ * of an iteration. The next number takes its memory, so that it comes after everything else. */
+static InstId add_counter(Segmenter *segmenter, NewLoop *loop, uint32_t position) {
   Maker *maker = segmenter->maker;
   ShapeId shape = rewrite_scalar(segmenter->rewrite, TYPE_S32);
-  InstId raw = rewrite_add_element(segmenter->rewrite, param, index, shape);
-  maker_insert(maker, raw, position);
-  InstId counter = add(segmenter, body, OPCODE_COPY, shape, &raw, 1);
+  InstId counter = rewrite_add_element(segmenter->rewrite, loop->param, loop->counter, shape);
   maker_insert(maker, counter, position);
-  Kernel kernel = kernel_begin(segmenter->rewrite, body, maker->is_fused, maker->arena);
+  Kernel kernel = kernel_begin(segmenter->rewrite, loop->body, maker->is_fused, maker->arena);
   InstId next =
       kernel_end(&kernel, maker_linear(&kernel, kernel_operand(&kernel, counter), 1, 1, TYPE_S32));
-  maker_insert_all(maker, &kernel.made, position);
-  module_append_operand(segmenter->module, root, next);
+  loop->count = kernel.made;
+  module_append_operand(segmenter->module, loop->root, next);
   return counter;
 }
 
-/* Sets the shape of param and root once all elements are known. */
+/* Sets the shape of param and root once all elements are known, and ends the body. */
 static void close_body(Segmenter *segmenter, NewLoop *loop) {
   Module *module = segmenter->module;
+  maker_insert_all(segmenter->maker, &loop->count, segmenter->maker->position[loop->root]);
   ShapeId state = inst_get(module, loop->init)->shape;
   rewrite_set_shape(segmenter->rewrite, loop->param, state);
   rewrite_set_shape(segmenter->rewrite, loop->root, state);
@@ -322,8 +321,7 @@ static NewLoop segment_writer(Segmenter *segmenter, uint32_t *stacks) {
                    .counter = count,
                    .trips = segmenter->length};
   inner.init = add_tuple(segmenter, outer.body, &inner_init);
-  (void)add_counter(segmenter, inner.body, inner.param, inner.root, count,
-                    maker_beginning(maker, writer));
+  (void)add_counter(segmenter, &inner, maker_beginning(maker, writer));
   close_body(segmenter, &inner);
   add_while(segmenter, &inner);
   for (uint32_t e = 0; e < count; e++)
@@ -510,8 +508,7 @@ static void segment_reader(Segmenter *segmenter, const NewLoop *forward,
   again->counter = again_init.len;
   again->trips = length;
   *vec_push(maker->arena, &again_init) = zero(segmenter, outer.body);
-  InstId at = add_counter(segmenter, again->body, again->param, again->root, again->counter,
-                          maker->position[again->param] + 1);
+  InstId at = add_counter(segmenter, again, maker->position[again->param] + 1);
   for (uint32_t e = 0; e < writer->num_elements; e++) {
     if (writer->counts[e]) derive_counter(segmenter, again, e, at);
   }
@@ -551,7 +548,7 @@ static void segment_reader(Segmenter *segmenter, const NewLoop *forward,
     *vec_push(maker->arena, &inner_init) = element(segmenter, outer.param, e);
   *vec_push(maker->arena, &inner_init) = zero(segmenter, outer.body);
   uint32_t begin = maker_beginning(maker, reader);
-  InstId iteration = add_counter(segmenter, inner.body, inner.param, inner.root, count, begin);
+  InstId iteration = add_counter(segmenter, &inner, begin);
   Kernel kernel = kernel_begin(segmenter->rewrite, inner.body, maker->is_fused, maker->arena);
   InstId row =
       maker_linear(&kernel, kernel_operand(&kernel, iteration), segmenter->is_reversed ? -1 : 1,
