@@ -80,6 +80,23 @@ static const struct {
      "d = f32[1024] get-tuple-element(c), index=0\n e = f32[1024] get-tuple-element(c), index=1\n"
      "ROOT r = (f32[1024], f32[1024]) tuple(d, e)\n",
      CONSTANTS_APART, 8 * K + 4 + 16, NULL},
+    /* Once m is gone, which nobody reads, a clone of f may only hand a on, and XLA's analysis does
+     * not take that as a use of a. */
+    {"a result that is handed on",
+     "f { a = f32[1024] parameter(0)\n b = f32[512] parameter(1)\n m = f32[1024] abs(a)\n"
+     "n = f32[512] abs(b)\n ROOT t = (f32[1024], f32[1024], f32[512]) tuple(m, a, n) }\n",
+     "p = f32[1] parameter(0)\n a = f32[1024] broadcast(p), dimensions={0}\n"
+     "b = f32[512] broadcast(p), dimensions={0}\n"
+     "c = (f32[1024], f32[1024], f32[512]) fusion(a, b), kind=kLoop, calls=f\n"
+     "d = f32[1024] get-tuple-element(c), index=1\n e = f32[512] get-tuple-element(c), index=2\n"
+     "s = f32[1] slice(d), slice={[0:1]}\n t = f32[1] slice(e), slice={[0:1]}\n"
+     "ROOT r = f32[1] add(s, t)\n",
+     CONSTANTS_LIVE, 4 * K + 4 + 4, "s"},
+    {"an operand that only dead code reads",
+     "f { ROOT a = f32[1024] parameter(0)\n m = f32[1024] abs(a) }\n",
+     "p = f32[1] parameter(0)\n a = f32[1024] broadcast(p), dimensions={0}\n"
+     "c = f32[1024] fusion(a), kind=kLoop, calls=f\n ROOT s = f32[1] slice(c), slice={[0:1]}\n",
+     CONSTANTS_LIVE, 4 * K + 4, "a"},
     {"results of one reduction",
      "h { i = f32[] parameter(0)\n j = f32[] parameter(1)\n k = f32[] parameter(2)\n"
      "l = f32[] parameter(3)\n x = f32[] add(i, k)\n y = f32[] add(j, l)\n"

@@ -35,7 +35,7 @@ static bool expand(PathSearch *search, uint32_t at) {
   if (!is_step(bound, inst)) return false;
   for (uint32_t i = 0; i < inst_get(module, inst)->num_operands; i++) {
     InstId operand = inst_operand(module, inst, i);
-    if (!bound_is_among(bound, id, bound_readers(bound, inst, i))) continue;
+    if (!bound_is_among(bound, id, bound_holders(bound, inst, i))) continue;
     for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
       LogicalId next = points_to_part(&bound->points_to, operand, part);
       const LogicalBuffer *buffer = &bound->points_to.buffers.data[next];

@@ -180,18 +180,33 @@ int64_t bound_bytes(const Bound *bound, LogicalId id) {
   return is_free || is_count(bound, buffer) ? 0 : buffer->bytes;
 }
 
+/* Whether a fusion does not use an operand that it only hands on (points_to_is_unused_by()). */
+static bool ignores_handed(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_FUSION &&
+         inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM) == FUSION_LOOP;
+}
+
 /* Whether a fusion or a call reads an operand for more than dead code, which goes away, and the
  * operand with it. */
 static bool is_read_by_callee(const Bound *bound, InstId operand, InstId user) {
   const Module *module = bound->module;
   const Instruction *inst = inst_get(module, user);
   if (inst->opcode != OPCODE_FUSION && inst->opcode != OPCODE_CALL) return true;
-  IdList params = comp_get(module, inst_callees(module, user)[0])->params;
-  for (uint32_t i = 0; i < inst->num_operands && i < params.len; i++) {
-    bool is_dead = bound->is_dead[id_list(module, params)[i]];
-    if (inst_operand(module, user, i) == operand && !is_dead) return true;
+  const Computation *callee = comp_get(module, inst_callees(module, user)[0]);
+  bool ignores = ignores_handed(module, user);
+  for (uint32_t i = 0; i < inst->num_operands && i < callee->params.len; i++) {
+    InstId param = id_list(module, callee->params)[i];
+    bool is_unused =
+        bound->is_dead[param] || (ignores && fused_is_handed_on(module, callee->root, param));
+    if (inst_operand(module, user, i) == operand && !is_unused) return true;
   }
   return false;
+}
+
+ElementBits bound_holders(const Bound *bound, InstId id, uint32_t operand) {
+  ElementBits readers = bound_readers(bound, id, operand);
+  bool can_ignore = bundles_has(&bound->bundles, id) && ignores_handed(bound->module, id);
+  return can_ignore ? readers & ~bundles_handed(&bound->bundles, id, operand) : readers;
 }
 
 bool bound_is_used_by(const Bound *bound, InstId operand, uint32_t part, InstId user) {
@@ -239,7 +254,7 @@ static void add_operands(Bound *bound, const Counting *counting, Own *own) {
   InstId id = counting->inst;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
-    if (!(bound_readers(bound, id, i) & counting->elements)) continue;
+    if (!(bound_holders(bound, id, i) & counting->elements)) continue;
     for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
       if (!bound_is_used_by(bound, operand, part, id)) continue;
       LogicalId buffer = bound_buffer(bound, operand, part);

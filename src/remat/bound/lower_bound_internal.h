@@ -98,6 +98,10 @@ bool bound_runs_once(const Bound *bound, InstId id);
 /* The results of `id` that depend on its operand number `operand`: all, unless it bundles them. */
 ElementBits bound_readers(const Bound *bound, InstId id, uint32_t operand);
 
+/* Those of them that need it in memory, whichever of the others are still there: when these have
+ * gone, a fusion may only hand the operand on. */
+ElementBits bound_holders(const Bound *bound, InstId id, uint32_t operand);
+
 /* Whether a buffer that an instruction defines is among the results. */
 bool bound_is_among(const Bound *bound, LogicalId id, ElementBits elements);
 

@@ -17,6 +17,21 @@ static void mark_readers(const Module *module, Sequence order, InstId tuple, Ele
   }
 }
 
+bool fused_is_handed_on(const Module *module, InstId result, InstId param) {
+  while (inst_get(module, result)->opcode == OPCODE_GET_TUPLE_ELEMENT)
+    result = inst_operand(module, result, 0);
+  return result == param;
+}
+
+static ElementBits handed_on(const Module *module, InstId tuple, InstId param) {
+  ElementBits handed = 0;
+  for (uint32_t e = 0; e < inst_get(module, tuple)->num_operands; e++) {
+    if (fused_is_handed_on(module, inst_operand(module, tuple, e), param))
+      handed |= (ElementBits)1 << e;
+  }
+  return handed;
+}
+
 Bundles bundles_find(const Module *module, Arena *out, Arena *scratch) {
   uint32_t num_insts = module->insts.len;
   Bundles bundles = {.first = arena_array(out, uint32_t, num_insts)};
@@ -36,11 +51,13 @@ Bundles bundles_find(const Module *module, Arena *out, Arena *scratch) {
       mark_readers(module, order, fused->root, readers);
       arena_reset(scratch, inner);
     }
-    bundles.first[id] = bundles.readers.len;
+    bundles.first[id] = bundles.list.len;
     for (uint32_t k = 0; k < inst->num_operands; k++) {
-      bool has_param = k < fused->params.len;
-      ElementBits bits = has_param ? readers[id_list(module, fused->params)[k]] : 0;
-      *vec_push(out, &bundles.readers) = bits;
+      Bundled *bundled = vec_push(out, &bundles.list);
+      *bundled = (Bundled){0};
+      if (k >= fused->params.len) continue;
+      InstId param = id_list(module, fused->params)[k];
+      *bundled = (Bundled){readers[param], handed_on(module, fused->root, param)};
     }
   }
   arena_reset(scratch, mark);
