@@ -78,7 +78,9 @@ class Comparison:
         if made.fault or report is None or not made.truth():
             raise ValueError(made.fault or "the hook was not asked")
         judge.walk(made)
-        return made.truth()["temp_size_in_bytes"], self.seconds * (1 + (report.get("added_time") or 0))
+        is_changed = report["outcome"] == "rematerialized"
+        added = report.get("added_time") or 0 if is_changed else 0
+        return made.truth()["temp_size_in_bytes"], self.seconds * (1 + added)
 
     def add(self, temp_bytes, seconds):
         self.cells.append(f"{temp_bytes / 2**20:7.1f} {100 * (seconds / self.seconds - 1):+6.1f} %")

@@ -639,6 +639,22 @@ class Failures(LiveTest):
                                            lambda e: -e.get_compiled_memory_stats().temp_size_in_bytes):
             self.check_left_alone(words="more temporaries")
 
+    def test_result_that_is_needless(self):
+        """XLA assigns as much to a result that takes more time, or the limit is met without it, which was predicted
+        wrongly."""
+        program, before, _ = reference("mlp")
+        for name, what, outcome in (("_temp_bytes", lambda executable: 1000, _decide.NO_BETTER),
+                                    ("_meets", lambda executable, report: True, _decide.WITHIN)):
+            with self.subTest(name), unittest.mock.patch.object(_compilations, name, what), \
+                    unittest.mock.patch.object(_compilations, "_may_be_worse", lambda o, p, c, made: bool(c.changed)), \
+                    live.rematerialize("r50%"):
+                compiled = compile_program(program)
+                self.assertEqual(compiled.memory_analysis().temp_size_in_bytes,
+                                 before.memory_analysis().temp_size_in_bytes)
+                self.assertEqual({report.outcome for report in live.last_reports(with_unchanged=True)}, {outcome})
+            live.clear_reports()
+        self.assertEqual(self.warnings(), [])
+
     def test_memory_optimized_scheduler(self):
         """The order that XLA:CPU chooses under its flag is known, so that predictions hold."""
         script = self.write("scheduler.py", f"""

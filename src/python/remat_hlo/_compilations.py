@@ -9,9 +9,10 @@ import sys
 import jax
 
 from . import _before, _plugins, _trials
-from ._decide import REFUSED, SLOWER
+from ._decide import NO_BETTER, REFUSED, SLOWER, WITHIN
 from ._limits import auto_limit, device_and_limit, device_of
 from ._refusals import is_out_of_memory
+from ._sizes import format_bytes
 from ._state import LOGGER, Compilation, first_line, remember, replace, say, state, tell, thread, warn_once
 
 # The function of JAX that calls a compiled one, and the folder of its own functions.
@@ -73,17 +74,41 @@ def _changed_name(compilation):
     return compilation.changed[0][1].name
 
 
-def _refuse(compilation, why):
+def _take_back(compilation, outcome):
     """From now on, what was made of these modules is not made again."""
     with state.lock:
         for key, report in compilation.changed:
-            state.refused[key] = report.outcome = REFUSED
-    warn_once("refused", f"{why}; it is compiled as it was")
+            state.refused[key] = report.outcome = outcome
     compilation.changed.clear()
+
+
+def _refuse(compilation, why):
+    _take_back(compilation, REFUSED)
+    warn_once("refused", f"{why}; it is compiled as it was")
 
 
 def _temp_bytes(executable):
     return executable.get_compiled_memory_stats().temp_size_in_bytes
+
+
+def _meets(executable, report):
+    """Whether a program that is one module meets the limit of the report on it, by what XLA has assigned."""
+    sizes = executable.get_compiled_memory_stats()
+    new_outputs = sizes.output_size_in_bytes - sizes.alias_size_in_bytes
+    counted = {"temp": sizes.temp_size_in_bytes, "temp+outputs": sizes.temp_size_in_bytes + new_outputs,
+               "total": sizes.argument_size_in_bytes + sizes.temp_size_in_bytes + new_outputs}
+    return counted[report.limit_counts] <= report.limit_bytes
+
+
+def _needless(compilation, made, plain):
+    """The outcome where the program as it was is as good as what was made, which takes more time; None where it is not.
+    XLA:TPU may put into VMEM what is predicted to take memory."""
+    reports = [report for _, report in compilation.changed]
+    if all((report.added_time or 0) <= 0 for report in reports):
+        return None
+    if _temp_bytes(made) >= _temp_bytes(plain):
+        return NO_BETTER
+    return WITHIN if len(reports) == 1 and _meets(plain, reports[0]) else None
 
 
 def _may_be_worse(options, platform, compilation, executable):
@@ -147,6 +172,13 @@ def _beside_as_it_was(options, platform, compilation, compile_again, made):
     if is_sized and _temp_bytes(made) > _temp_bytes(plain):
         _refuse(compilation, f"XLA assigns more temporaries to {_changed_name(compilation)} as it was rewritten "
                 "than without that")
+        return plain
+    outcome = _needless(compilation, made, plain) if is_sized else None
+    if outcome:
+        if options.verbose:
+            say(f"{_changed_name(compilation)} is compiled as it was: XLA assigns {format_bytes(_temp_bytes(plain))} of "
+                f"temporaries to it then, and {format_bytes(_temp_bytes(made))} as it was rewritten")
+        _take_back(compilation, outcome)
         return plain
     if is_timed:
         _begin_trial(options, compilation, plain, made)
