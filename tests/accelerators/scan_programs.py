@@ -228,3 +228,177 @@ def classified(sizes, each):
         return cross_entropy(h @ p["head"], labels) + 1e-3 * (means**2).sum()
     p = {"layers": f32(layers, width, width), "head": f32(width, 100)}
     return sgd(loss, p, jax.ShapeDtypeStruct((2,), jnp.uint32), f32(batch, width), i32(batch))
+
+
+# ---- of other kinds ----
+
+@program
+def selective(sizes, each):
+    """Layers of selective state spaces, in half precision, with a scan over time in each step of a scan over layers."""
+    width, states, batch = sizes.among(128, 192), 8, sizes.around(4, 8)
+    layers, length = sizes.around(3, 4), sizes.around(64, 96, 8)
+
+    def mix(w, x):
+        delta = jax.nn.softplus(x @ w["delta"])
+        b, c = jnp.split(x @ w["bc"], 2, -1)
+        decay = jnp.exp(-jnp.exp(w["a"]) * delta[..., None])
+
+        def step(h, given):
+            decay, x, b, c = given
+            h = decay * h + x[..., None] * b[:, None, :]
+            return h, (h * c[:, None, :]).sum(-1)
+        swap = functools.partial(jnp.swapaxes, axis1=0, axis2=1)
+        start = jnp.zeros((batch, width, states), x.dtype)
+        _, y = lax.scan(each(step), start, jax.tree.map(swap, (decay, delta * x, b, c)))
+        return swap(y)
+
+    def loss(p, x, y):
+        def layer(x, w):
+            w = jax.tree.map(lambda w: w.astype(jnp.bfloat16), w)
+            return x + mix(w, norm(x)) * jax.nn.silu(x @ w["gate"]), None
+        x, _ = lax.scan(layer, x.astype(jnp.bfloat16), p)
+        return ((x.astype(jnp.float32) - y)**2).mean()
+    shapes = {"delta": f32(width, width), "bc": f32(width, 2 * states), "a": f32(width, states), "gate": f32(width, width)}
+    return sgd(loss, stacked(shapes, layers), f32(batch, length, width), f32(batch, length, width))
+
+
+@program
+def exponential_gates(sizes, each):
+    """A recurrent network with exponential gates, their largest so far and what they add up to."""
+    width, batch, length = sizes.among(256, 384), sizes.around(128, 256, 64), sizes.around(40, 60)
+
+    def loss(p, xs, y):
+        def step(carry, x):
+            h, c, n, m = carry
+            z, i, f, o = jnp.split(x @ p["in"] + h @ p["rec"], 4, -1)
+            f = jax.nn.log_sigmoid(f)
+            high = jnp.maximum(f + m, i)
+            keep, new = jnp.exp(f + m - high), jnp.exp(i - high)
+            c, n = keep * c + new * jnp.tanh(z), keep * n + new
+            h = jax.nn.sigmoid(o) * c / (n + 1e-6)
+            return (h, c, n, high), h
+        start = (jnp.zeros((batch, width)),) * 4
+        _, hs = lax.scan(each(step), start, xs)
+        return ((hs.mean(0) - y)**2).mean()
+    p = {"in": f32(width, 4 * width), "rec": f32(width, 4 * width)}
+    return sgd(loss, p, f32(length, batch, width), f32(batch, width))
+
+
+@program
+def runge_kutta(sizes, each):
+    """A differential equation whose right side is a network, in fixed steps of the fourth order."""
+    width, hidden, batch, steps = sizes.around(64, 128), sizes.among(256, 384), sizes.around(2000, 4000), sizes.around(12, 20)
+
+    def loss(p, x, y):
+        def right_side(x, t):
+            return jnp.tanh(jnp.concatenate([x, jnp.full((batch, 1), t)], -1) @ p["in"]) @ p["out"]
+
+        def step(x, t):
+            a = right_side(x, t)
+            b = right_side(x + 0.05 * a, t + 0.05)
+            c = right_side(x + 0.05 * b, t + 0.05)
+            d = right_side(x + 0.1 * c, t + 0.1)
+            return x + 0.1 / 6 * (a + 2 * b + 2 * c + d), (x**2).mean()
+        x, energies = lax.scan(each(step), x, jnp.arange(steps) * 0.1)
+        return ((x - y)**2).mean() + 1e-3 * energies.sum()
+    p = {"in": f32(width + 1, hidden), "out": f32(hidden, width)}
+    return sgd(loss, p, f32(batch, width), f32(batch, width))
+
+
+@program
+def convolutional_lstm(sizes, each):
+    side, batch, width, length = sizes.among(16, 24), sizes.around(8, 16), sizes.among(32, 48), sizes.around(10, 16)
+
+    def conv(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    def loss(p, xs, y):
+        def step(carry, x):
+            h, c = carry
+            i, f, g, o = jnp.split(conv(jnp.concatenate([x, h], -1), p["gates"]), 4, -1)
+            c = jax.nn.sigmoid(f + 1) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), conv(h, p["head"])
+        start = (jnp.zeros((batch, side, side, width)),) * 2
+        _, images = lax.scan(each(step), start, xs)
+        return ((images - y)**2).mean()
+    p = {"gates": f32(3, 3, 3 + width, 4 * width), "head": f32(1, 1, width, 3)}
+    return sgd(loss, p, f32(length, batch, side, side, 3), f32(length, batch, side, side, 3))
+
+
+@program
+def messages(sizes, each):
+    """Rounds of messages along the edges of a graph, with the same weights in each."""
+    nodes, edges, width = sizes.around(2000, 4000), sizes.around(8000, 16000), sizes.among(64, 128)
+    rounds = sizes.around(6, 10)
+
+    def loss(p, h, senders, receivers, y):
+        def one(h, _):
+            sent = jax.nn.silu(jnp.concatenate([h[senders], h[receivers]], -1) @ p["message"])
+            total = jax.ops.segment_sum(sent, receivers, nodes)
+            return h + jnp.tanh(jnp.concatenate([h, total], -1) @ p["update"]), None
+        h, _ = lax.scan(each(one), h, None, length=rounds)
+        return ((h - y)**2).mean()
+    p = {"message": f32(2 * width, width), "update": f32(2 * width, width)}
+    return sgd(loss, p, f32(nodes, width), i32(edges), i32(edges), f32(nodes, width))
+
+
+@program
+def bodies(sizes, each):
+    """Bodies that attract each other: their masses are learnt from where they go."""
+    count, batch, steps = sizes.around(48, 80), sizes.around(8, 16), sizes.around(20, 40)
+
+    def loss(masses, place, speed, y):
+        def step(carry, _):
+            place, speed = carry
+            between = place[:, None] - place[:, :, None]
+            near = (between**2).sum(-1, keepdims=True) + 0.1
+            speed = speed + 0.01 * (between / (near * jnp.sqrt(near)) * masses[None, None, :, None]).sum(2)
+            return (place + 0.01 * speed, speed), place
+        _, places = lax.scan(each(step), (place, speed), None, length=steps)
+        return ((places - y)**2).mean()
+    point = f32(batch, count, 3)
+    return Program(jax.grad(loss), (f32(count), point, point, f32(steps, batch, count, 3)))
+
+
+@program
+def attention_in_blocks(sizes, each):
+    """Attention that goes over blocks of keys, with the largest score and the sum so far."""
+    heads, width, batch = 4, 64, sizes.around(2, 4)
+    length, blocks = sizes.among(512, 768), sizes.among(8, 16)
+
+    def loss(p, x, y):
+        q, k, v = (jnp.einsum("bld,dhw->bhlw", x, p[name]) for name in "qkv")
+        k, v = (a.reshape(batch, heads, blocks, -1, width).transpose(2, 0, 1, 3, 4) for a in (k, v))
+
+        def block(carry, kv):
+            top, total, out = carry
+            scores = jnp.einsum("bhlw,bhmw->bhlm", q, kv[0]) / 8
+            high = jnp.maximum(top, scores.max(-1))
+            weights, scale = jnp.exp(scores - high[..., None]), jnp.exp(top - high)
+            out = out * scale[..., None] + jnp.einsum("bhlm,bhmw->bhlw", weights, kv[1])
+            return (high, total * scale + weights.sum(-1), out), None
+        start = (jnp.full(q.shape[:3], -1e9), jnp.zeros(q.shape[:3]), jnp.zeros_like(q))
+        (_, total, out), _ = lax.scan(each(block), start, (k, v))
+        return ((out / total[..., None] - y)**2).mean()
+    p = {name: f32(heads * width, heads, width) for name in "qkv"}
+    return sgd(loss, p, f32(batch, length, heads * width), f32(batch, heads, length, width))
+
+
+@program
+def dropout_layers(sizes, each):
+    """Layers of a transformer for language in half precision, with dropout from keys that the scan is given."""
+    layers, batch, length, width = sizes.around(5, 8), sizes.among(4, 8), sizes.around(128, 192, 16), 256
+
+    def loss(p, keys, x, y):
+        @each
+        def layer(x, given):
+            w, key = given
+            x = transformer_layer(x, w, heads=8)
+            kept = jax.random.bernoulli(jax.random.wrap_key_data(key), 0.9, x.shape)
+            return jnp.where(kept, x / 0.9, 0).astype(x.dtype), None
+        x, _ = lax.scan(layer, x, (p, keys))
+        return ((x.astype(jnp.float32) - y)**2).mean()
+    p = stacked(transformer_shapes(width), layers)
+    keys = jax.ShapeDtypeStruct((layers, 2), jnp.uint32)
+    return sgd(loss, p, keys, f32(batch, length, width), f32(batch, length, width))
