@@ -1,0 +1,99 @@
+/* The words of a remedy that is a checkpoint around a function or scope. */
+#include "advice/present_checkpoint.h"
+#include "advice/scope_study.h"
+#include "emit/human.h"
+
+static Str kept(const Study *study, Str raw) {
+  Str text = human_unescape(raw, study->advisor->out);
+  return (Str){arena_strndup(study->advisor->out, text.data, text.len), text.len};
+}
+
+static const char *times_text(const Study *study, const Proposal *proposal) {
+  uint32_t count = proposal->layers->num_instances;
+  if (count == 1) return "";
+  if (proposal->every == 1) return arena_printf(study->advisor->out, ", all %u of them", count);
+  return arena_printf(study->advisor->out, ", every %u-%s of %u", proposal->every,
+                      proposal->every == 2   ? "nd"
+                      : proposal->every == 3 ? "rd"
+                                             : "th",
+                      count);
+}
+
+/* Where the function is called or, of a scope, the first line in it. */
+static SourcePlace place_of(const Study *study, const Layers *layers) {
+  if (layers->place.file.len) {
+    SourcePlace place = present_place(study->advisor->module, layers->function, layers->place);
+    return (SourcePlace){.file = kept(study, place.file), .line = place.line};
+  }
+  for (SchedPos pos = 0; pos <= study->forward.end; pos++) {
+    if (layers->instance_of[pos] == NO_ID) continue;
+    SourcePlace place = advisor_place(study->advisor, study->forward.sequence.ids[pos]);
+    if (place.file.len) return place;
+  }
+  return (SourcePlace){0};
+}
+
+/* Why what is there does not help; empty if nothing is. */
+static const char *explain_present(const Study *study, PresentCheckpoint present) {
+  static const char at_once[] =
+      " The checkpoint that is there computes all that is inside it again at once, before its "
+      "backward part begins, so that all of it lives together.";
+  switch (study->inside) {
+    case INSIDE_THE_ONLY: return at_once;
+    case INSIDE_ONE:
+      return arena_printf(study->advisor->out, "%s These come inside it, or it is cut.", at_once);
+    default: return present_explanation(present);
+  }
+}
+
+static const char *policy_title(const Study *study, const Proposal *proposal) {
+  switch (proposal->policy) {
+    case POLICY_DOTS: return ", which keeps matrix products";
+    case POLICY_WEIGHT_DOTS: return ", which keeps products with weights";
+    case POLICY_NAMES: return policy_names_title(proposal->lines, study->advisor->out);
+    default: return "";
+  }
+}
+
+void scope_write_remedy(const Study *study, const Proposal *proposal, rh_remedy *remedy) {
+  static const char *const where[] = {"", ", in place of the one around everything",
+                                      ", inside the one that is there"};
+  Advisor *advisor = study->advisor;
+  const Layers *layers = proposal->layers;
+  SourcePlace place = place_of(study, layers);
+  PresentCheckpoint present =
+      study->inside ? PRESENT_NONE : present_checkpoint(advisor, study->forward.sequence, layers);
+  Str function = kept(study, layers->function), scope = kept(study, layers->scope);
+  const char *policy = policy_name(proposal->policy), *names = "";
+  const char *what =
+      function.len
+          ? arena_printf(advisor->out, "the function `%.*s`", (int)function.len, function.data)
+          : arena_printf(advisor->out, "what is in the scope `%.*s`", (int)scope.len, scope.data);
+  advisor_set_place(remedy, place);
+  /* What the checkpoint that is there keeps and computes again is known by names only. */
+  if (present == PRESENT_SAVES || study->inside) remedy->confidence = "medium";
+  remedy->function = text_of_str(function);
+  remedy->scope = text_of_str(scope);
+  if (policy) remedy->policy = advice_text(advisor->out, "%s", policy);
+  remedy->title =
+      advice_text(advisor->out, "%s: put %s under a checkpoint%s%s%s%s",
+                  advisor_where(advisor, place), what, times_text(study, proposal),
+                  policy_title(study, proposal), where[study->inside], present_title(present));
+  if (proposal->policy == POLICY_NAMES) {
+    names = policy_names_code(proposal->lines, function, advisor->out);
+    policy = policy_names_call(proposal->lines, function, advisor->out);
+  }
+  remedy->code =
+      advice_text(advisor->out, "%s%s%s", names,
+                  framework_checkpoint(advisor->module, advisor->framework, function, scope, policy,
+                                       advisor->out),
+                  study->inside == INSIDE_THE_ONLY ? "  # in place of the one around everything"
+                                                   : present_note(present));
+  remedy->explanation = advice_text(
+      advisor->out,
+      "The backward part reads %s that %s made, and that waits for it%s. Under a checkpoint the "
+      "inputs wait instead, and the backward part computes the rest again, one repetition at a "
+      "time.%s",
+      human_bytes(remedy->bytes_at_peak).text, function.len ? "it" : "the scope",
+      study->inside ? "" : " since the forward part", explain_present(study, present));
+}

@@ -1,0 +1,106 @@
+/* A checkpoint around a function or scope is simulated by clones: what a repetition computes from
+ * its inputs is computed again before the backward part first reads it, all of it once, and its
+ * inputs stay (remat/algorithms). */
+#include "advice/cut_sums.h"
+#include "advice/narrow_inputs.h"
+#include "advice/order_anew.h"
+#include "advice/scope_study.h"
+
+bool scope_is_wrapped(const Proposal *proposal, SchedPos pos) {
+  uint32_t instance = proposal->layers->instance_of[pos];
+  if (instance == OF_SOME_LAYER) return proposal->every == 1;
+  return instance != NO_ID && instance % proposal->every == 0;
+}
+
+bool scope_saves(const Study *study, const Proposal *proposal, InstId id) {
+  return policy_saves(&study->products, proposal->policy, proposal->lines, id);
+}
+
+/* By position: whether another repetition, or what is outside of them, reads the value in the
+ * forward part. */
+static bool *find_read_outside(const Proposal *proposal, const CheckpointChoice *choice,
+                               Arena *out) {
+  const uint32_t *instance_of = proposal->layers->instance_of;
+  const LateClones *clones = &choice->clones;
+  const Module *module = clones->module;
+  bool *is_read = arena_zarray(out, bool, (size_t)clones->early_end + 1);
+  for (SchedPos reader = 0; reader <= clones->early_end; reader++) {
+    if (choice->origins[reader] != reader) continue; /* its readers count */
+    if (proposal->layers->is_end[reader]) continue;
+    InstId id = clones->sequence.ids[reader];
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      SchedPos origin = choice->origins[clones->positions[inst_operand(module, id, i)]];
+      is_read[origin] |= instance_of[origin] != instance_of[reader];
+    }
+  }
+  return is_read;
+}
+
+void scope_choose(const Study *study, const Proposal *proposal, CheckpointChoice *choice) {
+  bool *is_read_outside = find_read_outside(proposal, choice, choice->clones.arena);
+  for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
+    InstId id = choice->clones.sequence.ids[pos];
+    choice->values[pos].is_checkpoint = !scope_is_wrapped(proposal, pos) || is_read_outside[pos] ||
+                                        scope_saves(study, proposal, id);
+  }
+  checkpoint_choice_keep_only(choice);
+}
+
+/* A checkpoint begins with what it computes again, all of it, when the backward part first reads
+ * something of the repetition. */
+static void begin_together(const Proposal *proposal, CheckpointChoice *choice, Arena *scratch) {
+  const Layers *layers = proposal->layers;
+  ArenaMark mark = arena_mark(scratch);
+  SchedPos *first = arena_array(scratch, SchedPos, layers->num_instances);
+  memset(first, 0xff, layers->num_instances * sizeof *first);
+  for (int pass = 0; pass < 2; pass++) {
+    for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
+      uint32_t instance = layers->instance_of[pos];
+      SchedPos *use = &choice->clones.early_values[pos].first_use;
+      if (instance >= layers->num_instances || choice->values[pos].is_kept) continue;
+      if (pass == 0 && *use < first[instance]) first[instance] = *use;
+      if (pass == 1 && first[instance] != NO_ID) *use = first[instance];
+    }
+  }
+  arena_reset(scratch, mark);
+}
+
+/* Bytes that the proposal is about: what is computed again, as far as it lives at the peak. */
+static int64_t freed_at_peak(const Study *study, const CheckpointChoice *choice) {
+  const Advisor *advisor = study->advisor;
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < advisor->live.len; i++) {
+    SchedPos pos = choice->clones.positions[advisor->live.list[i].inst];
+    if (pos > choice->clones.early_end) continue;
+    const CheckpointValue *value = &choice->values[choice->origins[pos]];
+    if (!value->is_kept && value->last_late != NO_ID) bytes += advisor->live.list[i].bytes;
+  }
+  return bytes;
+}
+
+rh_module *scope_simulate(const Study *study, const Proposal *proposal, int64_t *bytes_at_peak,
+                          bool *is_sketch) {
+  Arena *scratch = study->advisor->scratch;
+  Cloning cloning;
+  cloning_begin(&cloning, study->advisor, study->comp, study->forward.turn);
+  scope_choose(study, proposal, &cloning.choice);
+  *bytes_at_peak = freed_at_peak(study, &cloning.choice);
+  bool is_tpu = strcmp(study->advisor->module->backend.target->name, "tpu") == 0;
+  if (is_tpu) scope_want_outputs(study, proposal, &cloning.choice);
+  begin_together(proposal, &cloning.choice, scratch);
+  rh_module *made = cloning.made;
+  bool has_clones = checkpoint_choice_apply(&cloning.choice, made->arena) > 0;
+  if (has_clones && is_tpu) scope_repeat_outputs(study, proposal, &cloning);
+  bool is_repeated = proposal->layers->num_instances > 1 && proposal->every == 1;
+  if (has_clones && is_repeated) {
+    Sequence sequence = made->schedule.of[study->comp];
+    *is_sketch = cut_sums(&cloning.rewrite, sequence, study->forward.turn + 1, scratch) > 0;
+  }
+  if (has_clones) {
+    cloning_drop_dead(&cloning, scratch);
+    *is_sketch |= scope_hold_products(study, proposal, &cloning) > 0;
+    *is_sketch |= narrow_inputs(&cloning);
+    order_anew(study->advisor, &cloning, proposal->layers, scratch);
+  }
+  return cloning_end(&cloning, has_clones);
+}
