@@ -15,7 +15,8 @@ import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name  # noqa: F401, for what is patched
 
 HERE = pathlib.Path(__file__).resolve().parent
-FILES = ("programs", "advice_programs", "advice_networks", "advice_steps")  # a file may import those before it
+FILES = ("programs", "advice_programs", "advice_networks", "advice_steps",
+         "advice_applications")  # a file may import those before it
 SCANS = ("checkpoint-scan", "nested-scan")
 
 

@@ -2,12 +2,13 @@
 """What `remat-hlo advise` predicts, beside what XLA makes of the program that was changed like this, on the processor
 and on TPUs and GPUs that are not there. Run by scripts/check/advice.
 
-Each program of advice_programs.py and advice_networks.py, and some of programs.py, is compiled, its dump is given to
-the tool, each change that the tool proposes is applied to the program's source by a patcher that knows nothing of it
-(advice_patcher.py), and the program is compiled again. Temporaries, and for donations the sum of all, must be within
-5 % of the prediction for checkpoints and donations, and 15 % for pieces and nested scans. Of a
-TPU the tool is given the text before values are put into VMEM, so that XLA may take less by as much as VMEM holds. Then
-the tool is asked for some bytes in between: what it calls enough has to be enough. Programs with nothing to gain must get no advice.
+Each program of advice_programs.py, advice_networks.py, advice_steps.py and advice_applications.py, and some of
+programs.py, is compiled, its dump is given to the tool, each change that the tool proposes is applied to the program's
+source by a patcher that knows nothing of it (advice_patcher.py), and the program is compiled again. Temporaries, and for
+donations the sum of all, must be within 5 % of the prediction for checkpoints and donations, and 15 % for pieces and
+nested scans. Of a TPU the tool is given the text before values are put into VMEM, so that XLA may take less by as much as
+VMEM holds. Then the tool is asked for some bytes in between: what it calls enough has to be enough. Programs with nothing
+to gain must get no advice.
 
 usage: check_advice.py --tool=FILE --folder=FOLDER [--targets=cpu,v5e,h100] [--only=EXPRESSION] [--seed=N] [--all]
            [--keep] [--seconds=N]
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import time
 
+import advice_applications
 import advice_networks
 import advice_programs
 import advice_steps
@@ -205,7 +207,8 @@ def main():
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    gaining = [*advice_programs.PROGRAMS, *USUAL, *advice_networks.PROGRAMS, *advice_steps.PROGRAMS]
+    gaining = [*advice_programs.PROGRAMS, *USUAL, *advice_networks.PROGRAMS, *advice_steps.PROGRAMS,
+               *advice_applications.PROGRAMS]
     names = {**dict.fromkeys(gaining, False), **dict.fromkeys(advice_programs.NOTHING, True)}
     begin, judges, left_out = time.monotonic(), [], 0
     for target in options.targets.split(","):
