@@ -4,6 +4,7 @@
 
 #include "advice/frames.h"
 #include "advice/framework.h"
+#include "advice/value_keys.h"
 #include "emit/report/report.h"
 #include "ir/attribute.h"
 #include "ir/chars.h"
@@ -101,6 +102,7 @@ typedef struct Finder {
   SchedPos *positions; /* by InstId; NO_ID = not in the sequence */
   InstId *named;       /* by InstId: what has the metadata for it, itself or one inside of it */
   bool *is_derived;    /* by InstId: computed from a parameter of the computation */
+  bool *is_copy;       /* by InstId: for the backward part, of what the forward part has, too */
   Arena *out, *scratch;
 } Finder;
 
@@ -194,10 +196,56 @@ static bool is_work(const Module *module, InstId id) {
          opcode != OPCODE_PARAMETER && opcode != OPCODE_CONSTANT;
 }
 
+static bool is_read_early(const Finder *finder, InstId id) {
+  const Module *module = finder->forward->module;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+    SchedPos user = finder->positions[inst_users(module, id)[i]];
+    if (user != NO_ID && user <= finder->forward->end) return true;
+  }
+  return false;
+}
+
+static bool has_key(const Finder *finder, const ValueKeys *keys, const IdTable *table, InstId id) {
+  InstId other;
+  for (IdProbe probe = id_table_probe(table, keys->of[id]); id_probe_next(&probe, &other);) {
+    if (other != id && keys->of[other] == keys->of[id] && is_read_early(finder, other)) return true;
+  }
+  return false;
+}
+
+/* XLA repeats what takes little time in every fusion that reads it. What only the backward part
+ * reads, such as a transposed copy for a weight's gradient, says nothing of how often the program
+ * has computed it. */
+static void find_copies(Finder *finder) {
+  const Module *module = finder->forward->module;
+  Arena *arena = arena_new(arena_options(finder->scratch));
+  ValueKeys keys = value_keys_new(module, arena);
+  IdTable table = {0};
+  for (int pass = 0; pass < 2; pass++) {
+    for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+      InstId id = finder->forward->sequence.ids[pos];
+      if (pass == 0) {
+        value_keys_read(&keys, id);
+        if (pos >= finder->forward->begin && is_work(module, id))
+          id_table_add(&table, arena, keys.of[id], id);
+      } else {
+        finder->is_copy[id] = !is_read_early(finder, id) && has_key(finder, &keys, &table, id);
+      }
+    }
+  }
+  arena_free(arena);
+}
+
+/* Whether an instruction tells calls apart. */
+static bool tells_calls(const Finder *finder, InstId id) {
+  return is_work(finder->forward->module, id) && !finder->is_copy[id];
+}
+
 /* ---- how often a function is called ---- */
 
 /* How often each frame occurs among the instructions that are computed from the arguments, those
- * within fusions included. Masks and the like are left out: XLA merges what is alike in all calls.
+ * within fusions included, up to the turn, where the last call may end. Masks and the like are left
+ * out: XLA merges what is alike in all calls.
  */
 typedef struct FrameCounts {
   uint32_t *of; /* by number of the frame */
@@ -221,7 +269,7 @@ static void count_frame(const Module *module, InstId id, FrameCounts *counts) {
  * all of them. */
 static void find_derived(Finder *finder) {
   const Module *module = finder->forward->module;
-  for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+  for (SchedPos pos = 0; pos <= finder->forward->turn; pos++) {
     InstId id = finder->forward->sequence.ids[pos];
     const Instruction *inst = inst_get(module, id);
     bool is_derived = inst->opcode == OPCODE_PARAMETER;
@@ -237,7 +285,7 @@ static FrameCounts count_frames(const Finder *finder) {
   const Module *module = finder->forward->module;
   FrameCounts counts = {
       .of = arena_zarray(finder->scratch, uint32_t, module->source->stack_frames.len + 1)};
-  for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+  for (SchedPos pos = 0; pos <= finder->forward->turn; pos++) {
     InstId id = finder->forward->sequence.ids[pos];
     if (!finder->is_derived[id]) continue;
     count_frame(module, id, &counts);
@@ -406,15 +454,6 @@ static bool reads_call(const Finder *finder, const Layers *layers, InstId id, ui
   return false;
 }
 
-static bool is_read_early(const Finder *finder, InstId id) {
-  const Module *module = finder->forward->module;
-  for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
-    SchedPos user = finder->positions[inst_users(module, id)[i]];
-    if (user != NO_ID && user <= finder->forward->end) return true;
-  }
-  return false;
-}
-
 /* An order that goes by breadth converts the weights of all layers before the first one. What a
  * call only seems to have by its position goes to the call that reads it. */
 static void settle_early(const Finder *finder, Layers *layers) {
@@ -494,11 +533,11 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
         if (!is_called || !finder->is_derived[id]) continue;
         uint64_t key = role_key(finder, id);
         if (pass == 0) {
-          if (is_work(module, id)) role_of(&roles, key, pos, finder->scratch)->count++;
+          if (tells_calls(finder, id)) role_of(&roles, key, pos, finder->scratch)->count++;
           num_insts++;
           continue;
         }
-        if (key == begin.key && is_work(module, id) && num_begun++ > 0) number++;
+        if (key == begin.key && tells_calls(finder, id) && num_begun++ > 0) number++;
         if (!begins_before(finder, call, callers.data[c], id)) layers->instance_of[pos] = number;
         layers->num_instances = number + 1;
       }
@@ -822,7 +861,9 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   for (InstId id = 0; id < forward->module->insts.len; id++)
     finder.named[id] = named_inside(forward->module, id);
   finder.is_derived = arena_zarray(scratch, bool, forward->module->insts.len);
+  finder.is_copy = arena_zarray(scratch, bool, forward->module->insts.len);
   find_derived(&finder);
+  find_copies(&finder);
   add_functions(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].scope = common_scope(forward, &found.list.data[i], out, scratch);
