@@ -186,8 +186,7 @@ rh_status advice_make(const AdviceRequest *asked, rh_advice *advice, Arena *out,
   Advisor advisor;
   *advice = (rh_advice){0};
   advisor_open(&advisor, request, request->module, false, out, diags);
-  own.scheduler =
-      order_scheduler_of(request->module, advisor.before.memory.temp_bytes, advisor.scratch);
+  order_find_scheduler(&own, advisor.before.memory.temp_bytes, advisor.scratch);
   const Measured first = advisor.before;
   bool is_within = first.counted_bytes <= request->limit_bytes && request->limit_bytes != INT64_MAX;
   PlanSteps steps = {0};

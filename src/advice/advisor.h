@@ -25,6 +25,7 @@ typedef struct AdviceRequest {
   int64_t default_trip_count;
   uint32_t max_steps;
   const Scheduler *scheduler; /* that the module's order comes from; NULL = unknown */
+  bool is_behind_barriers;    /* it does with the barriers of checkpoints that are there, only */
 } AdviceRequest;
 
 /* A module, and what is measured of it. */

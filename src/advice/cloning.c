@@ -3,11 +3,16 @@
 #include "analysis/memory/remat_memory.h"
 #include "remat/rewrite/dce.h"
 
-void cloning_begin(Cloning *cloning, const Advisor *advisor, CompId comp, SchedPos forward_end) {
-  Arena *arena = arena_new(arena_options(advisor->scratch)), *scratch = advisor->scratch;
+void cloning_copy(Cloning *cloning, const Advisor *advisor) {
+  Arena *arena = arena_new(arena_options(advisor->scratch));
   rh_module *made = advisor_copy(advisor);
+  *cloning = (Cloning){.made = made, .rewrite = rewrite_begin(made->module), .arena = arena};
+}
+
+void cloning_choose(Cloning *cloning, const Advisor *advisor, CompId comp, SchedPos forward_end) {
+  Arena *arena = cloning->arena, *scratch = advisor->scratch;
+  rh_module *made = cloning->made;
   Module *module = made->module;
-  *cloning = (Cloning){.made = made, .rewrite = rewrite_begin(module), .arena = arena};
   cloning->legality = (Legality){.module = module,
                                  .effects = side_effects_build(module, arena, scratch),
                                  .allow_collectives = true,
@@ -20,6 +25,24 @@ void cloning_begin(Cloning *cloning, const Advisor *advisor, CompId comp, SchedP
   RematMemory memory = remat_memory(module, &made->schedule, arena, scratch);
   cloning->choice = checkpoint_choice_begin(&cloning->job, &cloning->points_to, comp, forward_end,
                                             memory.of[comp].bytes_at, arena, scratch);
+}
+
+void cloning_begin(Cloning *cloning, const Advisor *advisor, CompId comp, SchedPos forward_end) {
+  cloning_copy(cloning, advisor);
+  cloning_choose(cloning, advisor, comp, forward_end);
+}
+
+InstId cloning_hold(Rewrite *rewrite, InstId value, InstId reader) {
+  Module *module = rewrite->module;
+  ElementType type = (ElementType)inst_shape(module, value)->type;
+  InstSpec spec = {.opcode = OPCODE_SLICE,
+                   .shape = inst_get(module, value)->shape,
+                   .operands = &value,
+                   .num_operands = 1};
+  InstId helper = rewrite_add_helper(rewrite, inst_get(module, reader)->parent, spec);
+  inst_get(module, helper)->shape = rewrite_scalar(rewrite, type);
+  module_add_control(module, reader, helper);
+  return helper;
 }
 
 void cloning_drop_dead(Cloning *cloning, Arena *scratch) {

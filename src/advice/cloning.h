@@ -21,6 +21,15 @@ typedef struct Cloning {
  * cloning_end(). */
 void cloning_begin(Cloning *cloning, const Advisor *advisor, CompId comp, SchedPos forward_end);
 
+/* The same in two steps, between which the copy of the module may be changed behind its forward
+ * part. */
+void cloning_copy(Cloning *cloning, const Advisor *advisor);
+void cloning_choose(Cloning *cloning, const Advisor *advisor, CompId comp, SchedPos forward_end);
+
+/* Makes `value` live until `reader` has run, by a helper behind it, which the caller must put into
+ * the sequence. The helper is a slice whose shape contradicts its operand's. */
+InstId cloning_hold(Rewrite *rewrite, InstId value, InstId reader);
+
 /* Drops what has become dead. */
 void cloning_drop_dead(Cloning *cloning, Arena *scratch);
 

@@ -1,30 +1,50 @@
 #include "advice/order_anew.h"
 
+#include "advice/present_barriers.h"
+
 /* ---- whose order it is ---- */
 
 enum { EXACT_PART = 200 }; /* temporaries may differ by one part of so many */
 
-static int64_t temp_bytes_of(const rh_module *input, const Scheduler *scheduler, Arena *scratch) {
+static int64_t temp_bytes_of(const Module *module, const Scheduler *scheduler, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  ScheduleContext context = schedule_context_build(input->module, arena, scratch);
+  ScheduleContext context = schedule_context_build(module, arena, scratch);
   Schedule schedule;
   scheduler->run(&context, &schedule, arena, scratch);
   MemoryProfile profile =
-      memory_model_find("heap")->measure(input->module, &schedule, NULL, arena, scratch);
+      memory_model_find("heap")->measure(module, &schedule, NULL, arena, scratch);
   int64_t bytes = memory_of_profile(&profile).temp_bytes;
   arena_free(arena);
   return bytes;
 }
 
-const Scheduler *order_scheduler_of(const rh_module *input, int64_t temp_bytes, Arena *scratch) {
+static void add_present(Module *module, const Schedule *schedule, Arena *scratch) {
+  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
+    if (schedule->of[comp].len)
+      present_barriers_add(module, schedule->of[comp], module->insts.len, scratch);
+  }
+}
+
+static const Scheduler *scheduler_of(const Module *module, int64_t temp_bytes, Arena *scratch) {
   static const char *const names[] = {"bfs", "default", "list-values", "dfs", "postorder"};
-  if (strcmp(input->module->backend.target->name, "tpu") == 0) return NULL;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const Scheduler *scheduler = scheduler_find(names[i]);
-    int64_t more = temp_bytes_of(input, scheduler, scratch) - temp_bytes;
+    int64_t more = temp_bytes_of(module, scheduler, scratch) - temp_bytes;
     if (EXACT_PART * (more < 0 ? -more : more) <= temp_bytes) return scheduler;
   }
   return NULL;
+}
+
+void order_find_scheduler(AdviceRequest *request, int64_t temp_bytes, Arena *scratch) {
+  Module *module = request->module->module;
+  if (strcmp(module->backend.target->name, "tpu") == 0) return;
+  request->scheduler = scheduler_of(module, temp_bytes, scratch);
+  if (request->scheduler || !present_has_recomputed(module)) return;
+  Module *behind = module_copy(module);
+  add_present(behind, &request->module->schedule, scratch);
+  request->scheduler = scheduler_of(behind, temp_bytes, scratch);
+  request->is_behind_barriers = request->scheduler != NULL;
+  module_free(behind);
 }
 
 /* ---- barriers ---- */
@@ -83,24 +103,32 @@ static void add_once(IdVec *list, InstId id, Arena *arena) {
   *vec_push(arena, list) = id;
 }
 
-/* The gradients that enter a layer: what the readers of its clones read besides, from the backward
- * part, without being computed from it. */
-static IdVec find_gradients(const Barriers *barriers, const IdVec *clones) {
+/* What a reader of a layer's clones reads besides, from the backward part, without being computed
+ * from them. */
+static void add_gradients(const Barriers *barriers, InstId reader, IdVec *gradients) {
   const Module *module = barriers->module;
   const LateClones *late = &barriers->cloning->choice.clones;
+  if (inst_is_pass_through(module, reader)) { /* its readers count */
+    for (uint32_t u = 0; u < inst_get(module, reader)->users.len; u++)
+      add_gradients(barriers, inst_users(module, reader)[u], gradients);
+    return;
+  }
+  if (reader >= late->first_new || inst_is_root(module, reader)) return;
+  for (uint32_t i = 0; i < inst_get(module, reader)->num_operands; i++) {
+    InstId operand = source_of(module, inst_operand(module, reader, i));
+    SchedPos pos = position_of(barriers, operand);
+    bool is_late = pos != NO_ID && pos > late->early_end;
+    if (is_late && !barriers->is_behind[operand]) add_once(gradients, operand, barriers->arena);
+  }
+}
+
+/* The gradients that enter a layer. */
+static IdVec find_gradients(const Barriers *barriers, const IdVec *clones) {
+  const Module *module = barriers->module;
   IdVec gradients = {0};
   for (uint32_t c = 0; c < clones->len; c++) {
-    for (uint32_t u = 0; u < inst_get(module, clones->data[c])->users.len; u++) {
-      InstId user = inst_users(module, clones->data[c])[u];
-      if (user >= late->first_new || inst_is_root(module, user)) continue;
-      for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {
-        InstId operand = source_of(module, inst_operand(module, user, i));
-        SchedPos pos = position_of(barriers, operand);
-        bool is_late = pos != NO_ID && pos > late->early_end;
-        if (is_late && !barriers->is_behind[operand])
-          add_once(&gradients, operand, barriers->arena);
-      }
-    }
+    for (uint32_t u = 0; u < inst_get(module, clones->data[c])->users.len; u++)
+      add_gradients(barriers, inst_users(module, clones->data[c])[u], &gradients);
   }
   return gradients;
 }
@@ -121,11 +149,13 @@ static void add_barrier(Barriers *barriers, uint32_t layer, const IdVec *clones)
   }
 }
 
-void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, Arena *scratch) {
+void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, bool is_inside,
+                Arena *scratch) {
   const Scheduler *scheduler = advisor->request->scheduler;
   rh_module *made = cloning->made;
   CompId comp = cloning->choice.clones.comp;
-  if (!scheduler) return;
+  bool is_behind = advisor->request->is_behind_barriers;
+  if (!scheduler || (is_inside && is_behind)) return;
   Arena *arena = arena_new(arena_options(scratch));
   Barriers barriers = {.advisor = advisor,
                        .cloning = cloning,
@@ -133,6 +163,9 @@ void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, 
                        .module = made->module,
                        .is_behind = arena_array(arena, bool, made->module->insts.len),
                        .arena = arena};
+  if (is_behind)
+    present_barriers_add(made->module, made->schedule.of[comp], cloning->choice.clones.first_new,
+                         scratch);
   IdVec *clones = arena_zarray(arena, IdVec, layers->num_instances);
   for (InstId id = cloning->choice.clones.first_new; id < made->module->insts.len; id++) {
     uint32_t layer = layer_of(&barriers, id);
@@ -150,8 +183,10 @@ void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, 
   Schedule schedule;
   scheduler->run(&context, &schedule, arena, scratch);
   Sequence found = schedule.of[comp];
-  Sequence kept = {.ids = arena_array(made->arena, InstId, found.len), .len = found.len};
-  memcpy(kept.ids, found.ids, found.len * sizeof *found.ids);
-  made->schedule.of[comp] = kept;
+  if (found.len == made->schedule.of[comp].len) { /* else they wait for each other */
+    Sequence kept = {.ids = arena_array(made->arena, InstId, found.len), .len = found.len};
+    memcpy(kept.ids, found.ids, found.len * sizeof *found.ids);
+    made->schedule.of[comp] = kept;
+  }
   arena_free(arena);
 }

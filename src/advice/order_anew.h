@@ -10,13 +10,16 @@
 #include "advice/layers.h"
 #include "schedule/scheduler.h"
 
-/* The scheduler whose order of the module takes as many temporaries as its own one; NULL if there
- * is none, or if the text fixes the order, as that of XLA:TPU does. */
-const Scheduler *order_scheduler_of(const rh_module *input, int64_t temp_bytes, Arena *scratch);
+/* Fills in the request's scheduler: the one whose order of the module takes as many temporaries as
+ * its own one, if need be with barriers in place of those of checkpoints that are there. None is
+ * found if the text fixes the order, as that of XLA:TPU does. */
+void order_find_scheduler(AdviceRequest *request, int64_t temp_bytes, Arena *scratch);
 
 /* Gives the computation of the cloning a new order; `instance_of` says by position in the old one
  * which layer an original belongs to. The control dependencies stay. Does nothing without a
- * scheduler. O(layers * instructions). */
-void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, Arena *scratch);
+ * scheduler, nor if the new checkpoints are inside (`is_inside`) of one that is there and whose
+ * barrier the order depends on. O(layers * instructions). */
+void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, bool is_inside,
+                Arena *scratch);
 
 #endif

@@ -8,7 +8,7 @@ static Str name_of(const Module *module, InstId id) {
   return inst_op_name(module, id);
 }
 
-static bool is_recomputed(const Module *module, InstId id) {
+bool present_is_recomputed(const Module *module, InstId id) {
   return str_contains(name_of(module, id), "/rematted_computation");
 }
 
@@ -48,7 +48,7 @@ static bool is_forward_work(Opcode opcode) {
  * looked into: a fusion has one name only. */
 static bool has_recomputed_work(const Module *module) {
   for (InstId id = 0; id < module->insts.len; id++) {
-    if (is_forward_work((Opcode)inst_get(module, id)->opcode) && is_recomputed(module, id))
+    if (is_forward_work((Opcode)inst_get(module, id)->opcode) && present_is_recomputed(module, id))
       return true;
   }
   return false;
@@ -125,7 +125,7 @@ const char *present_note(PresentCheckpoint present) {
 
 /* +1 for what is computed again, -1 for the rest of the backward part. */
 static int weight_of(const Module *module, InstId id) {
-  if (is_recomputed(module, id)) return 1;
+  if (present_is_recomputed(module, id)) return 1;
   return str_contains(name_of(module, id), "transpose(") ? -1 : 0;
 }
 
@@ -150,7 +150,7 @@ ForwardPart recomputed_part_of(const Advisor *advisor, Sequence sequence, bool *
   int64_t *live_bytes = live_bytes_of(advisor);
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     InstId id = sequence.ids[pos];
-    if (live_bytes[id] == 0 || !is_recomputed(module, id)) continue;
+    if (live_bytes[id] == 0 || !present_is_recomputed(module, id)) continue;
     if (part.begin == NO_ID) part.begin = pos;
     part.end = pos;
   }
@@ -162,7 +162,7 @@ ForwardPart recomputed_part_of(const Advisor *advisor, Sequence sequence, bool *
   uint32_t num_inside = 0, num_outside = 0;
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     bool is_inside = pos >= part.begin && pos <= part.end;
-    if (!is_recomputed(module, sequence.ids[pos])) continue;
+    if (!present_is_recomputed(module, sequence.ids[pos])) continue;
     num_inside += is_inside;
     num_outside += !is_inside;
   }
@@ -180,7 +180,7 @@ double recomputed_seconds(const Advisor *advisor, const ForwardPart *part) {
   double seconds = 0;
   for (SchedPos pos = part->begin; pos <= part->end; pos++) {
     InstId id = part->sequence.ids[pos];
-    if (is_recomputed(module, id))
+    if (present_is_recomputed(module, id))
       seconds += runs[inst_get(module, id)->parent] * cost_seconds(module, &costs, device, id);
   }
   arena_free(arena);

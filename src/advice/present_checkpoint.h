@@ -14,6 +14,9 @@ typedef enum PresentCheckpoint {
   PRESENT_SAVES,  /* it is, and some is computed again, but a policy or names save what waits */
 } PresentCheckpoint;
 
+/* Whether an instruction is what a checkpoint that is there computes again. */
+bool present_is_recomputed(const Module *module, InstId id);
+
 /* Of the values of repetitions that live at the peak, whether at least half of the bytes are read
  * under a checkpoint, and if so, why they wait. O(live values * readers + instructions). */
 PresentCheckpoint present_checkpoint(const Advisor *advisor, Sequence sequence,

@@ -134,7 +134,8 @@ static bool has_clones(const rh_module *made, CompId comp) {
  * where it is not known, with what is computed again first. */
 static void order_loops(const Advisor *advisor, rh_module *made) {
   const Module *module = made->module;
-  const Scheduler *scheduler = advisor->request->scheduler;
+  const AdviceRequest *request = advisor->request;
+  const Scheduler *scheduler = request->is_behind_barriers ? NULL : request->scheduler;
   Arena *arena = arena_new(arena_options(advisor->scratch));
   Schedule anew = {0};
   if (scheduler) {

@@ -171,15 +171,7 @@ uint32_t scope_hold_products(const Study *study, const Proposal *proposal, Cloni
     if (product == NO_ID || helper_behind[reader] != NO_ID) continue;
     InstId made_by = choice->clones.sequence.ids[product];
     if (!shape_is_array(inst_shape(module, made_by))) continue;
-    InstId helper = rewrite_add_helper(&cloning->rewrite, study->comp,
-                                       (InstSpec){.opcode = OPCODE_SLICE,
-                                                  .shape = inst_get(module, made_by)->shape,
-                                                  .operands = &made_by,
-                                                  .num_operands = 1});
-    inst_get(module, helper)->shape =
-        rewrite_scalar(&cloning->rewrite, (ElementType)inst_shape(module, made_by)->type);
-    module_add_control(module, reader, helper);
-    helper_behind[reader] = helper;
+    helper_behind[reader] = cloning_hold(&cloning->rewrite, made_by, reader);
     num_held++;
   }
   Sequence sequence = {.ids = arena_array(cloning->made->arena, InstId, old.len + num_held)};

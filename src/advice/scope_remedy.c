@@ -12,11 +12,23 @@ static const char *times_text(const Study *study, const Proposal *proposal) {
   uint32_t count = proposal->layers->num_instances;
   if (count == 1) return "";
   if (proposal->every == 1) return arena_printf(study->advisor->out, ", all %u of them", count);
-  return arena_printf(study->advisor->out, ", every %u-%s of %u", proposal->every,
+  return arena_printf(study->advisor->out, ", every %u%s of %u", proposal->every,
                       proposal->every == 2   ? "nd"
                       : proposal->every == 3 ? "rd"
                                              : "th",
                       count);
+}
+
+/* What goes behind the line of code: at which calls, and in place of what. */
+static const char *note_text(const Study *study, const Proposal *proposal,
+                             PresentCheckpoint present) {
+  const char *note = study->inside == INSIDE_THE_ONLY ? "  # in place of the one around everything"
+                                                      : present_note(present);
+  if (proposal->every == 1) return note;
+  return arena_printf(study->advisor->out,
+                      "  # at call 0, %u, … of %u%s%s; the other calls stay as they are",
+                      proposal->every, proposal->layers->num_instances, note[0] ? ", " : "",
+                      note[0] ? note + sizeof "  # " - 1 : "");
 }
 
 /* Where the function is called or, of a scope, the first line in it. */
@@ -83,12 +95,10 @@ void scope_write_remedy(const Study *study, const Proposal *proposal, rh_remedy 
     names = policy_names_code(proposal->lines, function, advisor->out);
     policy = policy_names_call(proposal->lines, function, advisor->out);
   }
-  remedy->code =
-      advice_text(advisor->out, "%s%s%s", names,
-                  framework_checkpoint(advisor->module, advisor->framework, function, scope, policy,
-                                       advisor->out),
-                  study->inside == INSIDE_THE_ONLY ? "  # in place of the one around everything"
-                                                   : present_note(present));
+  remedy->code = advice_text(advisor->out, "%s%s%s", names,
+                             framework_checkpoint(advisor->module, advisor->framework, function,
+                                                  scope, policy, advisor->out),
+                             note_text(study, proposal, present));
   remedy->explanation = advice_text(
       advisor->out,
       "The backward part reads %s that %s made, and that waits for it%s. Under a checkpoint the "

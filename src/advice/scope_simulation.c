@@ -4,6 +4,8 @@
 #include "advice/cut_sums.h"
 #include "advice/narrow_inputs.h"
 #include "advice/order_anew.h"
+#include "advice/present_checkpoint.h"
+#include "advice/present_values.h"
 #include "advice/scope_study.h"
 
 bool scope_is_wrapped(const Proposal *proposal, SchedPos pos) {
@@ -73,16 +75,79 @@ static int64_t freed_at_peak(const Study *study, const CheckpointChoice *choice)
     SchedPos pos = choice->clones.positions[advisor->live.list[i].inst];
     if (pos > choice->clones.early_end) continue;
     const CheckpointValue *value = &choice->values[choice->origins[pos]];
-    if (!value->is_kept && value->last_late != NO_ID) bytes += advisor->live.list[i].bytes;
+    /* what a policy saved that is there has lost its readers */
+    bool is_saved = inst_get(choice->clones.module, advisor->live.list[i].inst)->users.len == 0;
+    if (!value->is_kept && (value->last_late != NO_ID || is_saved))
+      bytes += advisor->live.list[i].bytes;
   }
   return bytes;
+}
+
+/* By position: what a repetition that gets a checkpoint computes, and does not hand on. */
+static bool *find_own(const Study *study, const Proposal *proposal, Arena *out) {
+  const Layers *layers = proposal->layers;
+  const Module *module = study->advisor->module;
+  Sequence sequence = study->forward.sequence;
+  bool *is_own = arena_zarray(out, bool, sequence.len);
+  SchedPos *positions = arena_zarray(out, SchedPos, module->insts.len);
+  for (SchedPos pos = 0; pos <= study->forward.end; pos++) {
+    positions[sequence.ids[pos]] = pos;
+    is_own[pos] = layers->instance_of[pos] != NO_ID && scope_is_wrapped(proposal, pos);
+  }
+  for (SchedPos reader = 0; reader <= study->forward.end; reader++) {
+    InstId id = sequence.ids[reader];
+    if (inst_is_pass_through(module, id) || layers->is_end[reader]) continue;
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      InstId operand = inst_operand(module, id, i);
+      while (inst_is_pass_through(module, operand))
+        operand = inst_operand(module, operand, 0);
+      SchedPos pos = positions[operand];
+      is_own[pos] &= layers->instance_of[pos] == layers->instance_of[reader];
+    }
+  }
+  return is_own;
+}
+
+/* Takes back the checkpoint that is there, where the new one takes its place. */
+static PresentValues restore(const Study *study, const Proposal *proposal, Cloning *cloning) {
+  if (study->inside != INSIDE_NOTHING) return (PresentValues){0};
+  bool *is_own = find_own(study, proposal, cloning->arena);
+  return present_values_restore(&cloning->rewrite, &cloning->made->schedule, study->comp,
+                                study->forward.turn, is_own, cloning->made->arena,
+                                study->advisor->scratch);
+}
+
+/* Makes a clone wait for what it would read, as the first of its readers: XLA has made the
+ * operations of the forward part before those of the derivative, and the scheduler's queue takes
+ * readers in that order, and what is behind control dependencies after them. */
+static void wait_for_value(Module *module, InstId value, InstId clone) {
+  module_add_control(module, value, clone);
+  for (uint32_t u = 0; u < inst_get(module, value)->users.len; u++) {
+    InstId user = inst_users(module, value)[u];
+    if (!present_is_recomputed(module, user) && !inst_is_pass_through(module, user))
+      module_add_control(module, value, user);
+  }
+}
+
+/* It matters where the order is made anew only. */
+static void wait_for_values(const Study *study, const PresentValues *values, Cloning *cloning) {
+  Module *module = cloning->made->module;
+  for (uint32_t i = 0; i < values->pairs.len && study->advisor->request->scheduler; i++) {
+    const PresentPair *pair = &values->pairs.data[i];
+    InstId clone = cloning->choice.clones.images[pair->fusion];
+    bool is_dead = (inst_get(module, pair->value)->flags & INST_DEAD) || clone == NO_ID ||
+                   (inst_get(module, clone)->flags & INST_DEAD);
+    if (!is_dead) wait_for_value(module, pair->value, clone);
+  }
 }
 
 rh_module *scope_simulate(const Study *study, const Proposal *proposal, int64_t *bytes_at_peak,
                           bool *is_sketch) {
   Arena *scratch = study->advisor->scratch;
   Cloning cloning;
-  cloning_begin(&cloning, study->advisor, study->comp, study->forward.turn);
+  cloning_copy(&cloning, study->advisor);
+  PresentValues values = restore(study, proposal, &cloning);
+  cloning_choose(&cloning, study->advisor, study->comp, study->forward.turn);
   scope_choose(study, proposal, &cloning.choice);
   *bytes_at_peak = freed_at_peak(study, &cloning.choice);
   bool is_tpu = strcmp(study->advisor->module->backend.target->name, "tpu") == 0;
@@ -100,7 +165,10 @@ rh_module *scope_simulate(const Study *study, const Proposal *proposal, int64_t 
     cloning_drop_dead(&cloning, scratch);
     *is_sketch |= scope_hold_products(study, proposal, &cloning) > 0;
     *is_sketch |= narrow_inputs(&cloning);
-    order_anew(study->advisor, &cloning, proposal->layers, scratch);
+    *is_sketch |= values.is_sketch;
+    wait_for_values(study, &values, &cloning);
+    order_anew(study->advisor, &cloning, proposal->layers, study->inside != INSIDE_NOTHING,
+               scratch);
   }
   return cloning_end(&cloning, has_clones);
 }

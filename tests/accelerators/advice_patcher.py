@@ -86,16 +86,22 @@ class _Naming(ast.NodeTransformer):
 
 
 class _Without(ast.NodeTransformer):
-    """Takes the program's own checkpoints away."""
+    """Takes the program's own checkpoints away, or has something else in their place."""
+
+    def __init__(self, instead="no_checkpoint"):
+        self.instead = instead
 
     def visit_Attribute(self, node):
         if ast.unparse(node) == "jax.checkpoint":
-            return ast.copy_location(ast.parse("__patcher__.no_checkpoint", mode="eval").body, node)
+            return ast.copy_location(ast.parse(f"__patcher__.{self.instead}", mode="eval").body, node)
         return self.generic_visit(node)
 
 
 def _checkpoint_scope(tree, remedy):
     """What the code of the advice says: its callable, around what it names, with its keywords."""
+    if "in place of the one whose" in remedy["code"] and remedy["every"] > 1:
+        _Without(f"at_some({remedy['every']}, {remedy['function'].rpartition('.')[2]!r})").visit(tree)
+        return ast.fix_missing_locations(tree)
     if "in place of" in remedy["code"]:
         _Without().visit(tree)
     names = {int(line): name for name, line in
@@ -149,6 +155,16 @@ def load(remedies):
 
 def no_checkpoint(function, **_):
     return function
+
+
+def at_some(every, name):
+    """In place of jax.checkpoint around a function of this name: it keeps nothing at every so-manieth call."""
+    def checkpoint(function, **named):
+        if getattr(function, "__name__", "") != name:
+            raise CannotApply(f"the checkpoint that is there is not around {name}")
+        calls, kept, other = iter(range(1 << 30)), jax.checkpoint(function, **named), jax.checkpoint(function)
+        return lambda *arguments: (other if next(calls) % every == 0 else kept)(*arguments)
+    return checkpoint
 
 
 def _library(wrap):
