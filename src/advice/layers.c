@@ -160,7 +160,7 @@ static void find_calls(Finder *finder) {
 typedef struct Role {
   uint64_t key;
   uint32_t count;
-  SchedPos first;
+  SchedPos first, last;
 } Role;
 
 typedef struct Roles {
@@ -188,6 +188,12 @@ static Role *role_of(Roles *roles, uint64_t key, SchedPos pos, Arena *arena) {
   Role *role = vec_push(arena, &roles->list);
   *role = (Role){.key = key, .first = pos};
   return role;
+}
+
+static void add_to_role(Roles *roles, uint64_t key, SchedPos pos, Arena *arena) {
+  Role *role = role_of(roles, key, pos, arena);
+  role->count++;
+  role->last = pos;
 }
 
 static bool is_work(const Module *module, InstId id) {
@@ -236,9 +242,31 @@ static void find_copies(Finder *finder) {
   arena_free(arena);
 }
 
+static int64_t elements_of(const Module *module, InstId id) {
+  const Shape *shape = inst_shape(module, id);
+  return shape_is_array(shape) ? shape->num_elements : -1;
+}
+
+/* Whether an instruction only gives another form to what the computation is given: an order that
+ * goes by breadth does that to all weights before the first call. */
+static bool is_form_of_given(const Module *module, InstId id) {
+  InstId given = NO_ID;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    if (inst_get(module, operand)->opcode == OPCODE_CONSTANT) continue;
+    if (given != NO_ID && given != operand) return false;
+    given = operand;
+  }
+  if (given == NO_ID || elements_of(module, given) != elements_of(module, id)) return false;
+  Opcode opcode = (Opcode)inst_get(module, given)->opcode;
+  bool is_through = inst_is_pass_through(module, given) || opcode == OPCODE_COPY;
+  return opcode == OPCODE_PARAMETER || (is_through && is_form_of_given(module, given));
+}
+
 /* Whether an instruction tells calls apart. */
 static bool tells_calls(const Finder *finder, InstId id) {
-  return is_work(finder->forward->module, id) && !finder->is_copy[id];
+  const Module *module = finder->forward->module;
+  return is_work(module, id) && !finder->is_copy[id] && !is_form_of_given(module, id);
 }
 
 /* ---- how often a function is called ---- */
@@ -323,11 +351,48 @@ static uint32_t most_calls(const Module *module, const FrameCounts *counts, cons
   return least;
 }
 
+/* A call that what is at a position reads something of; NO_ID if there is none. */
+static uint32_t call_read(const Finder *finder, const Layers *layers, SchedPos pos) {
+  const Module *module = finder->forward->module;
+  InstId id = finder->forward->sequence.ids[pos];
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId source = inst_operand(module, id, i);
+    while (inst_is_pass_through(module, source))
+      source = inst_operand(module, source, 0);
+    SchedPos operand = finder->positions[source];
+    bool is_early = operand != NO_ID && operand <= finder->forward->end;
+    if (is_early && layers->instance_of[operand] != NO_ID) return layers->instance_of[operand];
+  }
+  return NO_ID;
+}
+
+/* The end of the last call may be missing: it is fused with what follows, or nothing of the
+ * backward part reads it, so that no checkpoint computes it again. A role that each call begins
+ * with is then there once more, behind all that the other calls have. */
+static Role with_last_call(const Finder *finder, const Layers *layers, const Roles *roles,
+                           Role best, uint32_t most_calls) {
+  Role found = best;
+  SchedPos last = 0;
+  for (uint32_t i = 0; i < roles->list.len; i++) {
+    const Role *role = &roles->list.data[i];
+    if (role->count == best.count && role->last > last) last = role->last;
+  }
+  for (uint32_t i = 0; i < roles->list.len && best.count > 1; i++) {
+    const Role *role = &roles->list.data[i];
+    bool is_once_more = role->count == best.count + 1 && role->count <= most_calls + 1 &&
+                        role->first <= best.first && role->last > last &&
+                        call_read(finder, layers, role->first) == NO_ID;
+    if (is_once_more && (found.count == best.count || role->first < found.first)) found = *role;
+  }
+  return found;
+}
+
 /* The number that most roles have is how often the function is called, at most `most_calls`; the
  * first role that has it marks where each call begins. A role that a call has several times is
  * none.
  */
-static Role begin_of(const Roles *roles, uint32_t most_calls) {
+static Role begin_of(const Finder *finder, const Layers *layers, const Roles *roles,
+                     uint32_t most_calls) {
   Role best = {0};
   uint32_t most = 0;
   for (uint32_t i = 0; i < roles->list.len; i++) {
@@ -344,7 +409,7 @@ static Role begin_of(const Roles *roles, uint32_t most_calls) {
     const Role *role = &roles->list.data[i];
     if (role->count == best.count && role->first < best.first) best = *role;
   }
-  return best;
+  return with_last_call(finder, layers, roles, best, most_calls);
 }
 
 /* ---- where one call ends and the next one begins ---- */
@@ -524,7 +589,7 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
     Roles roles = {0};
     for (int pass = 0; pass < 2; pass++) {
       uint32_t most = pass ? most_calls(module, counts, call, callers.data[c]) : 0;
-      Role begin = pass ? begin_of(&roles, most) : (Role){0};
+      Role begin = pass ? begin_of(finder, layers, &roles, most) : (Role){0};
       uint32_t number = layers->num_instances, num_begun = 0;
       for (SchedPos pos = 0; pos <= forward->end; pos++) {
         InstId id = forward->sequence.ids[pos];
@@ -533,11 +598,15 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
         if (!is_called || !finder->is_derived[id]) continue;
         uint64_t key = role_key(finder, id);
         if (pass == 0) {
-          if (tells_calls(finder, id)) role_of(&roles, key, pos, finder->scratch)->count++;
+          if (tells_calls(finder, id)) add_to_role(&roles, key, pos, finder->scratch);
           num_insts++;
           continue;
         }
         if (key == begin.key && tells_calls(finder, id) && num_begun++ > 0) number++;
+        /* tracing that was done before has left other stacks at the end of an earlier call */
+        uint32_t earlier = num_begun == 0 ? call_read(finder, layers, pos) : NO_ID;
+        if (earlier != NO_ID) layers->instance_of[pos] = earlier;
+        if (earlier != NO_ID) continue;
         if (!begins_before(finder, call, callers.data[c], id)) layers->instance_of[pos] = number;
         layers->num_instances = number + 1;
       }
