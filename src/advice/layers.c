@@ -451,7 +451,7 @@ static void move_border(const Finder *finder, Layers *layers, Roles *roles, uint
     if (layers->instance_of[pos] != number) continue;
     InstId id = forward->sequence.ids[pos];
     bool is_in_each = is_work(module, id) &&
-                      role_of(roles, role_key(finder, id), pos, finder->scratch)->count == count;
+                      role_of(roles, role_key(finder, id), pos, finder->scratch)->count >= count;
     if (is_in_each) {
       len = 0;
     } else if (len < MOST_MOVED) {
