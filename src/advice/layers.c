@@ -242,25 +242,34 @@ static void find_copies(Finder *finder) {
   arena_free(arena);
 }
 
-static int64_t elements_of(const Module *module, InstId id) {
-  const Shape *shape = inst_shape(module, id);
-  return shape_is_array(shape) ? shape->num_elements : -1;
+static bool is_form(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_PARAMETER:
+    case OPCODE_BITCAST:
+    case OPCODE_CONVERT:
+    case OPCODE_COPY:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_RESHAPE:
+    case OPCODE_REVERSE: /* of a convolution's filter, for the gradient of its input */
+    case OPCODE_TRANSPOSE: return true;
+    default: return false;
+  }
 }
 
 /* Whether an instruction only gives another form to what the computation is given: an order that
  * goes by breadth does that to all weights before the first call. */
 static bool is_form_of_given(const Module *module, InstId id) {
-  InstId given = NO_ID;
-  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-    InstId operand = inst_operand(module, id, i);
-    if (inst_get(module, operand)->opcode == OPCODE_CONSTANT) continue;
-    if (given != NO_ID && given != operand) return false;
-    given = operand;
+  for (; inst_get(module, id)->opcode != OPCODE_PARAMETER; id = inst_operand(module, id, 0)) {
+    const Instruction *inst = inst_get(module, id);
+    bool is_fusion = inst->opcode == OPCODE_FUSION;
+    if (inst->num_operands != 1 || (!is_fusion && !is_form((Opcode)inst->opcode))) return false;
+    CompId comp = is_fusion ? inst_callees(module, id)[0] : NO_ID;
+    for (uint32_t i = 0; is_fusion && i < comp_num_insts(module, comp); i++) {
+      InstId inner = comp_inst(module, comp, i);
+      if (!is_form((Opcode)inst_get(module, inner)->opcode)) return false;
+    }
   }
-  if (given == NO_ID || elements_of(module, given) != elements_of(module, id)) return false;
-  Opcode opcode = (Opcode)inst_get(module, given)->opcode;
-  bool is_through = inst_is_pass_through(module, given) || opcode == OPCODE_COPY;
-  return opcode == OPCODE_PARAMETER || (is_through && is_form_of_given(module, given));
+  return true;
 }
 
 /* Whether an instruction tells calls apart. */
@@ -284,6 +293,15 @@ static bool is_float(const Module *module, InstId id) {
   if (shape_is_tuple(shape)) return true;
   uint8_t kind = type_info((ElementType)shape->type)->class;
   return kind == TYPE_CLASS_FLOAT || kind == TYPE_CLASS_COMPLEX;
+}
+
+/* Whether an instruction of a fusion computes something, and is not only there because XLA writes
+ * it so. A border cannot be moved across it. */
+static bool is_inner_work(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return is_work(module, id) && is_float(module, id) && opcode != OPCODE_BROADCAST &&
+         opcode != OPCODE_CONVERT && opcode != OPCODE_COPY && opcode != OPCODE_RESHAPE &&
+         opcode != OPCODE_TRANSPOSE && frame_of(module, id) > 0;
 }
 
 static void count_frame(const Module *module, InstId id, FrameCounts *counts) {
@@ -316,11 +334,14 @@ static FrameCounts count_frames(const Finder *finder) {
   for (SchedPos pos = 0; pos <= finder->forward->turn; pos++) {
     InstId id = finder->forward->sequence.ids[pos];
     if (!finder->is_derived[id]) continue;
-    count_frame(module, id, &counts);
-    if (inst_get(module, id)->opcode != OPCODE_FUSION) continue;
+    bool is_fusion = inst_get(module, id)->opcode == OPCODE_FUSION;
+    if (!is_fusion) count_frame(module, id, &counts); /* it has the name of something inside */
+    if (!is_fusion) continue;
     CompId comp = inst_callees(module, id)[0];
-    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
-      count_frame(module, comp_inst(module, comp, i), &counts);
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      InstId inner = comp_inst(module, comp, i);
+      if (is_inner_work(module, inner)) count_frame(module, inner, &counts);
+    }
   }
   return counts;
 }
@@ -379,7 +400,7 @@ static Role with_last_call(const Finder *finder, const Layers *layers, const Rol
   }
   for (uint32_t i = 0; i < roles->list.len && best.count > 1; i++) {
     const Role *role = &roles->list.data[i];
-    bool is_once_more = role->count == best.count + 1 && role->count <= most_calls + 1 &&
+    bool is_once_more = role->count == best.count + 1 && role->count - 1 <= most_calls &&
                         role->first <= best.first && role->last > last &&
                         call_read(finder, layers, role->first) == NO_ID;
     if (is_once_more && (found.count == best.count || role->first < found.first)) found = *role;
@@ -545,14 +566,6 @@ static bool has_end(const Finder *finder, const Call *call, InstId id) {
       return true;
   }
   return false;
-}
-
-/* Whether an instruction of a fusion computes something that a border cannot be moved across. */
-static bool is_inner_work(const Module *module, InstId id) {
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  return is_work(module, id) && is_float(module, id) && opcode != OPCODE_BROADCAST &&
-         opcode != OPCODE_CONVERT && opcode != OPCODE_COPY && opcode != OPCODE_RESHAPE &&
-         opcode != OPCODE_TRANSPOSE && frame_of(module, id) > 0;
 }
 
 /* Whether a fusion that ends in a call begins before it. A checkpoint around the call keeps what
