@@ -202,6 +202,38 @@ static bool is_row_by_row(const Advisor *advisor, Region *region) {
   return is_simple;
 }
 
+/* Whether an instruction gives another form to one argument, padded or transposed, as XLA does with
+ * weights. */
+static bool is_form_of_argument(const Module *module, InstId id) {
+  enum { MAX_FORMS = 16 };
+  for (int i = 0; i < MAX_FORMS; i++) {
+    if (inst_get(module, id)->opcode == OPCODE_PARAMETER) return true;
+    InstId given = NO_ID;
+    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
+      InstId operand = inst_operand(module, id, k);
+      if (inst_get(module, operand)->opcode == OPCODE_CONSTANT || operand == given) continue;
+      if (given != NO_ID) return false;
+      given = operand;
+    }
+    if (given == NO_ID) return false;
+    id = given;
+  }
+  return false;
+}
+
+/* Whether what lives at the peak of a region is arguments in another form, which the program does
+ * not compute. */
+static bool is_given(const Advisor *advisor, int64_t count) {
+  const Module *module = advisor->module;
+  for (uint32_t i = 0; i < advisor->live.len; i++) {
+    const LiveBuffer *live = &advisor->live.list[i];
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part);
+    bool is_meant = region_elements(module, shape) == count;
+    if (is_meant && !is_form_of_argument(module, live->inst)) return false;
+  }
+  return true;
+}
+
 /* ---- what it takes ---- */
 
 /* The modelled time of the forward part's share of the region, which is computed a second time if
@@ -380,7 +412,7 @@ void advise_chunk(Advisor *advisor) {
     Region *region = &study.regions.data[i];
     if (region->live_bytes < advisor->before.counted_bytes / LEAST_SHARE) break;
     if (region->num_elements < 64 || !is_hourglass(advisor, region->num_elements)) continue;
-    if (!is_row_by_row(advisor, region)) continue;
+    if (is_given(advisor, region->num_elements) || !is_row_by_row(advisor, region)) continue;
     region->use = region_use(advisor, region->comp, region->num_elements);
     propose_pieces(advisor, region);
     num_proposed++;
