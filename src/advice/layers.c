@@ -589,6 +589,7 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
   const ForwardPart *forward = finder->forward;
   const Module *module = forward->module;
   VEC(int32_t) callers = {0};
+  bool *begins = arena_zarray(finder->scratch, bool, forward->sequence.len); /* before a call */
   uint32_t num_insts = 0;
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     InstId named = finder->named[forward->sequence.ids[pos]];
@@ -620,7 +621,8 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
         uint32_t earlier = num_begun == 0 ? call_read(finder, layers, pos) : NO_ID;
         if (earlier != NO_ID) layers->instance_of[pos] = earlier;
         if (earlier != NO_ID) continue;
-        if (!begins_before(finder, call, callers.data[c], id)) layers->instance_of[pos] = number;
+        begins[pos] = begins_before(finder, call, callers.data[c], id);
+        if (!begins[pos]) layers->instance_of[pos] = number;
         layers->num_instances = number + 1;
       }
       if (pass == 0 && roles.list.len == 0) break;
@@ -631,8 +633,8 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
   if (num_insts < LEAST_INSTRUCTIONS) layers->num_instances = 0;
   add_nameless(finder, layers);
   for (SchedPos pos = 0; pos <= forward->end; pos++)
-    layers->is_end[pos] =
-        layers->instance_of[pos] == NO_ID && has_end(finder, call, forward->sequence.ids[pos]);
+    layers->is_end[pos] = layers->instance_of[pos] == NO_ID && !begins[pos] &&
+                          has_end(finder, call, forward->sequence.ids[pos]);
   if (layers->num_instances > 1) settle_early(finder, layers);
 }
 
