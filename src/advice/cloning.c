@@ -16,6 +16,7 @@ void cloning_choose(Cloning *cloning, const Advisor *advisor, CompId comp, Sched
   cloning->legality = (Legality){.module = module,
                                  .effects = side_effects_build(module, arena, scratch),
                                  .allow_collectives = true,
+                                 .allow_custom_calls = true, /* a program's operations as well */
                                  .any_rounding = true,
                                  .is_kept = arena_zarray(arena, bool, module->insts.len),
                                  .num_kept = module->insts.len};

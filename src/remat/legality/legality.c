@@ -74,7 +74,9 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
   switch (opcode) {
     case OPCODE_PARAMETER: return KEEP_PARAMETER;
     case OPCODE_CONSTANT: return KEEP_CONSTANT;
-    case OPCODE_CUSTOM_CALL: return KEEP_CUSTOM_CALL;
+    case OPCODE_CUSTOM_CALL:
+      if (!legality->allow_custom_calls) return KEEP_CUSTOM_CALL;
+      break;
     case OPCODE_CALL:
     case OPCODE_CONDITIONAL:
     case OPCODE_WHILE: return KEEP_CONTROL_FLOW;

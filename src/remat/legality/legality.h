@@ -34,6 +34,7 @@ typedef struct Legality {
   SideEffects effects;
   PlacedInsts placed; /* by the compiler in other memories */
   bool allow_collectives;
+  bool allow_custom_calls; /* those without side effects, where nothing is to be proven */
   bool any_rounding; /* a value may be computed apart from its fusion where it rounds otherwise */
   int64_t small_node_bytes; /* results of at most this many bytes are kept; 0 = no limit */
   const bool *is_kept; /* by InstId, for the first `num_kept`: see remat/legality/safe_reads.h */
