@@ -45,9 +45,8 @@ static bool *find_recomputed(const Study *study, const Layers *layers) {
   const Module *module = study->advisor->module;
   bool *is_recomputed = arena_zarray(study->arena, bool, module->insts.len);
   Cloning cloning;
-  cloning_begin(&cloning, study->advisor, study->comp, study->forward.turn);
+  (void)scope_begin(study, &proposal, &cloning);
   const CheckpointChoice *choice = &cloning.choice;
-  scope_choose(study, &proposal, &cloning.choice);
   for (SchedPos pos = choice->clones.early_end + 1; pos-- > 0;) {
     InstId id = choice->clones.sequence.ids[pos];
     const CheckpointValue *value = &choice->values[choice->origins[pos]];

@@ -38,7 +38,7 @@ static bool *find_read_outside(const Proposal *proposal, const CheckpointChoice 
   return is_read;
 }
 
-void scope_choose(const Study *study, const Proposal *proposal, CheckpointChoice *choice) {
+static void choose(const Study *study, const Proposal *proposal, CheckpointChoice *choice) {
   bool *is_read_outside = find_read_outside(proposal, choice, choice->clones.arena);
   for (SchedPos pos = 0; pos <= choice->clones.early_end; pos++) {
     InstId id = choice->clones.sequence.ids[pos];
@@ -117,6 +117,14 @@ static PresentValues restore(const Study *study, const Proposal *proposal, Cloni
                                 study->advisor->scratch);
 }
 
+PresentValues scope_begin(const Study *study, const Proposal *proposal, Cloning *cloning) {
+  cloning_copy(cloning, study->advisor);
+  PresentValues values = restore(study, proposal, cloning);
+  cloning_choose(cloning, study->advisor, study->comp, study->forward.turn);
+  choose(study, proposal, &cloning->choice);
+  return values;
+}
+
 /* Makes a clone wait for what it would read, as the first of its readers: XLA has made the
  * operations of the forward part before those of the derivative, and the scheduler's queue takes
  * readers in that order, and what is behind control dependencies after them. */
@@ -145,10 +153,7 @@ rh_module *scope_simulate(const Study *study, const Proposal *proposal, int64_t 
                           bool *is_sketch) {
   Arena *scratch = study->advisor->scratch;
   Cloning cloning;
-  cloning_copy(&cloning, study->advisor);
-  PresentValues values = restore(study, proposal, &cloning);
-  cloning_choose(&cloning, study->advisor, study->comp, study->forward.turn);
-  scope_choose(study, proposal, &cloning.choice);
+  PresentValues values = scope_begin(study, proposal, &cloning);
   *bytes_at_peak = freed_at_peak(study, &cloning.choice);
   bool is_tpu = strcmp(study->advisor->module->backend.target->name, "tpu") == 0;
   if (is_tpu) scope_want_outputs(study, proposal, &cloning.choice);

@@ -9,6 +9,7 @@
 #include "advice/cloning.h"
 #include "advice/layers.h"
 #include "advice/policy.h"
+#include "advice/present_values.h"
 
 /* Whether the forward part is what an existing checkpoint computes again all at once. */
 typedef enum Inside {
@@ -41,9 +42,10 @@ bool scope_is_wrapped(const Proposal *proposal, SchedPos pos);
 /* Whether the proposal's policy saves a value. */
 bool scope_saves(const Study *study, const Proposal *proposal, InstId id);
 
-/* The choice of a checkpoint around each repetition: what it hands on and what its policy saves is
- * kept. */
-void scope_choose(const Study *study, const Proposal *proposal, CheckpointChoice *choice);
+/* A copy of the module without the checkpoint that is there, where the new one takes its place, and
+ * the choice of a checkpoint around each repetition: what it hands on and what its policy saves is
+ * kept. Ended by cloning_end(). */
+PresentValues scope_begin(const Study *study, const Proposal *proposal, Cloning *cloning);
 
 /* The module with clones; NULL if none was made. `*bytes_at_peak` is what lives at the peak and is
  * computed again. */
