@@ -494,15 +494,15 @@ static void move_border(const Finder *finder, Layers *layers, Roles *roles, uint
 
 /* ---- the calls ---- */
 
-/* What has no metadata at all, such as a conversion that XLA adds, goes with what it is computed
- * from. */
+/* What has no place in the program, such as a conversion that XLA adds or a call of a kernel that
+ * it makes of several operations, goes with what it is computed from. */
 static void add_nameless(const Finder *finder, Layers *layers) {
   const ForwardPart *forward = finder->forward;
   const Module *module = forward->module;
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     InstId id = forward->sequence.ids[pos];
     bool is_nameless = finder->is_derived[id] && !frame_of(module, finder->named[id]) &&
-                       !inst_op_name(module, finder->named[id]).len;
+                       !str_contains(inst_op_name(module, finder->named[id]), "/");
     for (uint32_t i = 0; is_nameless && i < inst_get(module, id)->num_operands; i++) {
       SchedPos operand = finder->positions[inst_operand(module, id, i)];
       if (operand == NO_ID || operand > forward->end) continue;
