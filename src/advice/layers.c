@@ -638,6 +638,55 @@ static void number_calls(Finder *finder, const FrameCounts *counts, const Call *
   if (layers->num_instances > 1) settle_early(finder, layers);
 }
 
+static Str last_part(Str name) {
+  uint32_t begin = 0;
+  for (uint32_t i = 0; i < name.len; i++) {
+    if (name.data[i] == '/') begin = i + 1;
+  }
+  return (Str){name.data + begin, name.len - begin};
+}
+
+/* What one frame of a function computes, as far as it was seen. */
+typedef struct OneOperation {
+  int32_t frame;
+  Str name;
+} OneOperation;
+
+/* Whether an instruction is the first operation of a function that is seen, or the same again. */
+static bool is_the_same(const Module *module, InstId id, const Call *call, OneOperation *seen) {
+  int32_t frame = frame_of(module, id);
+  if (!is_inner_work(module, id) || !caller_on_stack(module, frame, call)) return true;
+  Str name = inst_op_name(module, id);
+  if (str_contains(name, "transpose(")) return true;
+  if (seen->frame == 0) *seen = (OneOperation){frame, name};
+  /* it is called from several places, under several names of scopes: its last part counts */
+  SourceFrame one, other;
+  bool is_known =
+      source_frame_get(module, frame, &one) && source_frame_get(module, seen->frame, &other);
+  return is_known && one.line == other.line && str_equal(last_part(name), last_part(seen->name));
+}
+
+/* Whether a function is one operation, such as a convolution. Its result is what it hands on, so
+ * that a checkpoint around it has nothing to compute again, and its barrier keeps XLA from fusing
+ * it with what follows. XLA:CPU fuses no product with what follows. */
+static bool is_one_operation(const Finder *finder, const Call *call) {
+  const Module *module = finder->forward->module;
+  OneOperation seen = {0};
+  if (strcmp(module->backend.target->name, "cpu") == 0) return false;
+  for (SchedPos pos = 0; pos <= finder->forward->turn; pos++) {
+    InstId id = finder->forward->sequence.ids[pos];
+    if (inst_get(module, id)->opcode != OPCODE_FUSION) {
+      if (!is_the_same(module, id, call, &seen)) return false;
+      continue;
+    }
+    CompId comp = inst_callees(module, id)[0];
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      if (!is_the_same(module, comp_inst(module, comp, i), call, &seen)) return false;
+    }
+  }
+  return seen.frame != 0;
+}
+
 static uint32_t *new_instances(const Finder *finder) {
   uint32_t count = finder->forward->sequence.len;
   uint32_t *instances = arena_array(finder->out, uint32_t, count);
@@ -662,7 +711,7 @@ static void add_functions(Finder *finder) {
   for (uint32_t i = 0; i < finder->calls.len; i++) {
     const Call *call = &finder->calls.data[i];
     SourceFrame caller;
-    if (is_outside(module, call)) continue;
+    if (is_outside(module, call) || is_one_operation(finder, call)) continue;
     Layers layers = {.function = call->function,
                      .call = i,
                      .instance_of = new_instances(finder),
