@@ -1,0 +1,361 @@
+/* Which instruction of the forward part is of which call of a function. */
+#include "advice/frames.h"
+#include "advice/layer_finder.h"
+
+enum { LEAST_INSTRUCTIONS = 2 };
+
+/* ---- which functions are called ---- */
+
+static bool is_known_call(const Finder *finder, const SourceFrame *frame) {
+  for (uint32_t i = 0; i < finder->calls.len; i++) {
+    const Call *call = &finder->calls.data[i];
+    if (str_equal(call->function, frame->function) && str_equal(call->file, frame->file))
+      return true;
+  }
+  return false;
+}
+
+static void find_calls(Finder *finder) {
+  const Module *module = finder->forward->module;
+  for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+    SourceFrame frame;
+    int32_t number = frame_of(module, finder->forward->sequence.ids[pos]);
+    for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
+      if (!source_frame_get(module, number, &frame)) break;
+      bool is_call = frame.parent && frame.function.len && frame.file.len && !frame.is_library;
+      if (!is_call || finder->calls.len == MAX_LAYERS || is_known_call(finder, &frame)) continue;
+      *vec_push(finder->scratch, &finder->calls) = (Call){frame.function, frame.file, frame.parent};
+    }
+  }
+}
+
+/* ---- where one call ends and the next one begins ---- */
+
+enum { MOST_MOVED = 64 }; /* instructions that may belong to either of two calls */
+
+/* The bytes of arrays that a call makes before `border`, and that it or the next call reads behind
+ * it. */
+static int64_t bytes_across(const Finder *finder, const Layers *layers, uint32_t number,
+                            SchedPos border) {
+  const ForwardPart *forward = finder->forward;
+  const Module *module = forward->module;
+  int64_t bytes = 0;
+  for (SchedPos pos = 0; pos < border; pos++) {
+    if (layers->instance_of[pos] != number) continue;
+    InstId id = forward->sequence.ids[pos];
+    bool is_across = false;
+    for (uint32_t i = 0; i < inst_get(module, id)->users.len && !is_across; i++) {
+      SchedPos user = finder->positions[inst_users(module, id)[i]];
+      if (user == NO_ID || user < border || user > forward->end) continue;
+      uint32_t instance = layers->instance_of[user];
+      is_across = instance == number || instance == number + 1;
+    }
+    if (is_across && shape_is_array(inst_shape(module, id))) bytes += inst_shape(module, id)->bytes;
+  }
+  return bytes;
+}
+
+/* What follows the last instruction that each call has may be the end of this call, or the
+ * beginning of the next one where the first call was fused otherwise. The border is where the
+ * fewest bytes are handed on, the last such place. */
+static void move_border(const Finder *finder, Layers *layers, Roles *roles, uint32_t count,
+                        uint32_t number) {
+  const ForwardPart *forward = finder->forward;
+  const Module *module = forward->module;
+  SchedPos tail[MOST_MOVED];
+  uint32_t len = 0;
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    if (layers->instance_of[pos] != number) continue;
+    InstId id = forward->sequence.ids[pos];
+    bool is_in_each = layer_is_work(module, id) &&
+                      role_of(roles, role_key(finder, id), pos, finder->scratch)->count >= count;
+    if (is_in_each) {
+      len = 0;
+    } else if (len < MOST_MOVED) {
+      tail[len++] = pos;
+    }
+  }
+  if (len == 0 || len == MOST_MOVED) return;
+  int64_t least = bytes_across(finder, layers, number, tail[len - 1] + 1);
+  uint32_t first = len;
+  for (uint32_t i = len; i-- > 0;) {
+    int64_t bytes = bytes_across(finder, layers, number, tail[i]);
+    if (bytes >= least) continue;
+    least = bytes;
+    first = i;
+  }
+  for (uint32_t i = first; i < len; i++)
+    layers->instance_of[tail[i]] = number + 1;
+}
+
+/* ---- the calls ---- */
+
+/* What has no place in the program, such as a conversion that XLA adds or a call of a kernel that
+ * it makes of several operations, goes with what it is computed from. */
+void layers_add_nameless(const Finder *finder, Layers *layers) {
+  const ForwardPart *forward = finder->forward;
+  const Module *module = forward->module;
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    InstId id = forward->sequence.ids[pos];
+    bool is_nameless = finder->is_derived[id] && !frame_of(module, finder->named[id]) &&
+                       !str_contains(inst_op_name(module, finder->named[id]), "/");
+    for (uint32_t i = 0; is_nameless && i < inst_get(module, id)->num_operands; i++) {
+      SchedPos operand = finder->positions[inst_operand(module, id, i)];
+      if (operand == NO_ID || operand > forward->end) continue;
+      uint32_t instance = layers->instance_of[operand];
+      if (instance != NO_ID) layers->instance_of[pos] = instance;
+    }
+  }
+}
+
+/* The call that all readers of a value in the forward part are in; NO_ID if they are in several, or
+ * in none. A fusion with the end of the last call counts as that. */
+static uint32_t call_of_readers(const Finder *finder, const Layers *layers, InstId id) {
+  const Module *module = finder->forward->module;
+  uint32_t found = NO_ID;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+    SchedPos user = finder->positions[inst_users(module, id)[i]];
+    if (user == NO_ID || user > finder->forward->end) continue;
+    uint32_t instance =
+        layers->is_end[user] ? layers->num_instances - 1 : layers->instance_of[user];
+    if (instance == NO_ID || (found != NO_ID && found != instance)) return NO_ID;
+    found = instance;
+  }
+  return found;
+}
+
+/* Whether an instruction reads what this call computes; NO_ID = any call. */
+static bool reads_call(const Finder *finder, const Layers *layers, InstId id, uint32_t number) {
+  const Module *module = finder->forward->module;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    SchedPos operand = finder->positions[inst_operand(module, id, i)];
+    uint32_t instance =
+        operand == NO_ID || operand > finder->forward->end ? NO_ID : layers->instance_of[operand];
+    if (instance != NO_ID && (number == NO_ID || instance == number)) return true;
+  }
+  return false;
+}
+
+/* An order that goes by breadth converts the weights of all layers before the first one. What a
+ * call only seems to have by its position goes to the call that reads it. */
+static void settle_early(const Finder *finder, Layers *layers) {
+  for (SchedPos pos = finder->forward->end + 1; pos-- > 0;) {
+    uint32_t number = layers->instance_of[pos];
+    if (number == NO_ID) continue;
+    InstId id = finder->forward->sequence.ids[pos];
+    uint32_t readers = call_of_readers(finder, layers, id);
+    if (readers != NO_ID && readers != number && !reads_call(finder, layers, id, number))
+      layers->instance_of[pos] = readers;
+    if (!finder_is_read_early(finder, id) && !reads_call(finder, layers, id, NO_ID))
+      layers->instance_of[pos] = OF_SOME_LAYER;
+  }
+}
+
+/* Whether a fusion outside of all calls has instructions of the function in it. */
+static bool has_end(const Finder *finder, const Call *call, InstId id) {
+  const Module *module = finder->forward->module;
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId inner = comp_inst(module, comp, i);
+    if (layer_is_work(module, inner) && call_on_stack(module, frame_of(module, inner), call))
+      return true;
+  }
+  return false;
+}
+
+/* Whether a fusion that ends in a call begins before it. A checkpoint around the call keeps what
+ * the call is given, and nothing in the module stands for that but the result. */
+static bool begins_before(const Finder *finder, const Call *call, int32_t caller, InstId id) {
+  const Module *module = finder->forward->module;
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId inner = comp_inst(module, comp, i);
+    if (layer_is_inner_work(module, inner) &&
+        call_on_stack(module, frame_of(module, inner), call) != caller)
+      return true;
+  }
+  return false;
+}
+
+/* One function, as it is numbered. */
+typedef struct Numbering {
+  Finder *finder;
+  const FrameCounts *counts;
+  const Call *call;
+  Layers *layers;
+  bool *begins; /* by position: before a call, and ends in it */
+} Numbering;
+
+/* The numbers of the frames that call the function. */
+static void find_callers(const Numbering *numbering, IdVec *callers) {
+  const Finder *finder = numbering->finder;
+  const Module *module = finder->forward->module;
+  for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+    InstId named = finder->named[finder->forward->sequence.ids[pos]];
+    int32_t caller = call_on_stack(module, frame_of(module, named), numbering->call);
+    bool is_new = caller != 0;
+    for (uint32_t i = 0; i < callers->len; i++)
+      is_new &= callers->data[i] != (uint32_t)caller;
+    if (is_new) *vec_push(finder->scratch, callers) = (uint32_t)caller;
+  }
+}
+
+static bool is_called_from(const Numbering *numbering, int32_t caller, InstId id) {
+  const Finder *finder = numbering->finder;
+  const Module *module = finder->forward->module;
+  int32_t frame = frame_of(module, finder->named[id]);
+  return call_on_stack(module, frame, numbering->call) == caller && finder->is_derived[id];
+}
+
+/* Returns the number of instructions that are called from a frame, and fills in what tells calls
+ * apart. */
+static uint32_t find_roles(const Numbering *numbering, int32_t caller, Roles *roles) {
+  const Finder *finder = numbering->finder;
+  uint32_t count = 0;
+  for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+    InstId id = finder->forward->sequence.ids[pos];
+    if (!is_called_from(numbering, caller, id)) continue;
+    if (role_tells_calls(finder, id)) roles_add(roles, role_key(finder, id), pos, finder->scratch);
+    count++;
+  }
+  return count;
+}
+
+/* Numbers the calls from one frame. */
+static void number_from(const Numbering *numbering, int32_t caller, Roles *roles) {
+  const Finder *finder = numbering->finder;
+  const ForwardPart *forward = finder->forward;
+  Layers *layers = numbering->layers;
+  uint32_t most =
+      frame_counts_most_calls(forward->module, numbering->counts, numbering->call, caller);
+  Role begin = roles_begin(finder, layers, roles, most);
+  uint32_t number = layers->num_instances, num_begun = 0;
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    InstId id = forward->sequence.ids[pos];
+    if (!is_called_from(numbering, caller, id)) continue;
+    bool is_begin = role_key(finder, id) == begin.key && role_tells_calls(finder, id);
+    if (is_begin && num_begun++ > 0) number++;
+    /* tracing that was done before has left other stacks at the end of an earlier call */
+    uint32_t earlier = num_begun == 0 ? call_read(finder, layers, pos) : NO_ID;
+    if (earlier != NO_ID) layers->instance_of[pos] = earlier;
+    if (earlier != NO_ID) continue;
+    numbering->begins[pos] = begins_before(finder, numbering->call, caller, id);
+    if (!numbering->begins[pos]) layers->instance_of[pos] = number;
+    layers->num_instances = number + 1;
+  }
+  for (uint32_t i = number - (num_begun > 0 ? num_begun - 1 : 0); i < number; i++)
+    move_border(finder, layers, roles, begin.count, i);
+}
+
+/* Numbers the calls of a function. Calls from different frames are different ones. */
+static void number_calls(const Numbering *numbering) {
+  const Finder *finder = numbering->finder;
+  Layers *layers = numbering->layers;
+  IdVec callers = {0};
+  uint32_t num_insts = 0;
+  find_callers(numbering, &callers);
+  for (uint32_t c = 0; c < callers.len; c++) {
+    Roles roles = {0};
+    num_insts += find_roles(numbering, (int32_t)callers.data[c], &roles);
+    if (roles.list.len) number_from(numbering, (int32_t)callers.data[c], &roles);
+  }
+  if (num_insts < LEAST_INSTRUCTIONS) layers->num_instances = 0;
+  layers_add_nameless(finder, layers);
+  for (SchedPos pos = 0; pos <= finder->forward->end; pos++)
+    layers->is_end[pos] = layers->instance_of[pos] == NO_ID && !numbering->begins[pos] &&
+                          has_end(finder, numbering->call, finder->forward->sequence.ids[pos]);
+  if (layers->num_instances > 1) settle_early(finder, layers);
+}
+
+static Str last_part(Str name) {
+  uint32_t begin = 0;
+  for (uint32_t i = 0; i < name.len; i++) {
+    if (name.data[i] == '/') begin = i + 1;
+  }
+  return (Str){name.data + begin, name.len - begin};
+}
+
+/* What one frame of a function computes, as far as it was seen. */
+typedef struct OneOperation {
+  int32_t frame;
+  Str name;
+} OneOperation;
+
+/* Whether an instruction is the first operation of a function that is seen, or the same again. */
+static bool is_the_same(const Module *module, InstId id, const Call *call, OneOperation *seen) {
+  int32_t frame = frame_of(module, id);
+  if (!layer_is_inner_work(module, id) || !call_on_stack(module, frame, call)) return true;
+  Str name = inst_op_name(module, id);
+  if (str_contains(name, "transpose(")) return true;
+  if (seen->frame == 0) *seen = (OneOperation){frame, name};
+  /* it is called from several places, under several names of scopes: its last part counts */
+  SourceFrame one, other;
+  bool is_known =
+      source_frame_get(module, frame, &one) && source_frame_get(module, seen->frame, &other);
+  return is_known && one.line == other.line && str_equal(last_part(name), last_part(seen->name));
+}
+
+/* Whether a function is one operation, such as a convolution. Its result is what it hands on, so
+ * that a checkpoint around it has nothing to compute again, and its barrier keeps XLA from fusing
+ * it with what follows. XLA:CPU fuses no product with what follows. */
+static bool is_one_operation(const Finder *finder, const Call *call) {
+  const Module *module = finder->forward->module;
+  OneOperation seen = {0};
+  if (strcmp(module->backend.target->name, "cpu") == 0) return false;
+  for (SchedPos pos = 0; pos <= finder->forward->turn; pos++) {
+    InstId id = finder->forward->sequence.ids[pos];
+    if (inst_get(module, id)->opcode != OPCODE_FUSION) {
+      if (!is_the_same(module, id, call, &seen)) return false;
+      continue;
+    }
+    CompId comp = inst_callees(module, id)[0];
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      if (!is_the_same(module, comp_inst(module, comp, i), call, &seen)) return false;
+    }
+  }
+  return seen.frame != 0;
+}
+
+uint32_t *layers_new_instances(const Finder *finder) {
+  uint32_t count = finder->forward->sequence.len;
+  uint32_t *instances = arena_array(finder->out, uint32_t, count);
+  memset(instances, 0xff, count * sizeof *instances);
+  return instances;
+}
+
+/* Whether all of the module was traced in a function: it is the one that calls jax.jit, or further
+ * out, and no part of the program that is compiled. */
+static bool is_outside(const Module *module, const Call *call) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    int32_t frame = frame_of(module, id);
+    if (frame > 0 && !call_on_stack(module, frame, call)) return false;
+  }
+  return true;
+}
+
+void layers_add_functions(Finder *finder) {
+  const Module *module = finder->forward->module;
+  find_calls(finder);
+  FrameCounts counts = frame_counts_of(finder);
+  for (uint32_t i = 0; i < finder->calls.len; i++) {
+    const Call *call = &finder->calls.data[i];
+    SourceFrame caller;
+    if (is_outside(module, call) || is_one_operation(finder, call)) continue;
+    Layers layers = {.function = call->function,
+                     .call = i,
+                     .instance_of = layers_new_instances(finder),
+                     .is_end = arena_zarray(finder->out, bool, finder->forward->sequence.len)};
+    number_calls(
+        &(Numbering){.finder = finder,
+                     .counts = &counts,
+                     .call = call,
+                     .layers = &layers,
+                     .begins = arena_zarray(finder->scratch, bool, finder->forward->sequence.len)});
+    /* the frame that calls it through libraries is of no use as a place */
+    (void)frame_outside_libraries(module, call->caller, &caller);
+    layers.place = (SourcePlace){.file = caller.file, .line = caller.line};
+    if (layers.num_instances) *vec_push(finder->out, &finder->found->list) = layers;
+  }
+}

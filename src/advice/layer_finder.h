@@ -1,0 +1,111 @@
+/* What the parts share that find the calls of functions and the scopes of a forward part:
+ * call_roles.c says what tells calls apart and how often a function is called, layer_calls.c which
+ * instruction is of which call, layer_scopes.c of which scope, and layers.c what is worth it. */
+#ifndef REMAT_HLO_ADVICE_LAYER_FINDER_H
+#define REMAT_HLO_ADVICE_LAYER_FINDER_H
+
+#include "advice/layers.h"
+#include "ir/hash.h"
+
+enum { MAX_LAYERS = 64 };
+
+/* A function as it is called from one frame. */
+typedef struct Call {
+  Str function, file; /* of the callee */
+  int32_t caller;     /* number of the frame that calls it */
+} Call;
+
+typedef struct Finder {
+  const ForwardPart *forward;
+  LayersList *found;
+  VEC(Call) calls;     /* one for each function: its first call */
+  SchedPos *positions; /* by InstId; NO_ID = not in the sequence */
+  InstId *named;       /* by InstId: what has the metadata for it, itself or one inside of it */
+  bool *is_derived;    /* by InstId: computed from a parameter of the computation */
+  bool *is_copy;       /* by InstId: for the backward part, of what the forward part has, too */
+  Arena *out, *scratch;
+} Finder;
+
+/* What tells one instruction of a function from the others: where it was traced, and what it is. */
+typedef struct Role {
+  uint64_t key;
+  uint32_t count;
+  SchedPos first, last;
+} Role;
+
+typedef struct Roles {
+  VEC(Role) list;
+  IdTable table;
+} Roles;
+
+/* How often each frame occurs among the instructions that are computed from the arguments, those
+ * within fusions included, up to the turn, where the last call may end. Masks and the like are left
+ * out: XLA merges what is alike in all calls.
+ */
+typedef struct FrameCounts {
+  uint32_t *of; /* by number of the frame */
+} FrameCounts;
+
+/* ---- call_roles.c ---- */
+
+/* The number of the frame from which a function is called on this stack, 0 = it is not on it. Of
+ * several, the outermost call counts. */
+int32_t call_on_stack(const Module *module, int32_t number, const Call *call);
+
+/* Numbers in names are left out, because scopes of repetitions differ in them. */
+uint64_t role_key(const Finder *finder, InstId id);
+Role *role_of(Roles *roles, uint64_t key, SchedPos pos, Arena *arena);
+void roles_add(Roles *roles, uint64_t key, SchedPos pos, Arena *arena);
+
+/* Whether an instruction tells calls apart. */
+bool role_tells_calls(const Finder *finder, InstId id);
+
+/* The role that marks where each call begins, and its count is how often the function is called, at
+ * most so often. */
+Role roles_begin(const Finder *finder, const Layers *layers, const Roles *roles,
+                 uint32_t most_calls);
+
+/* Whether an instruction computes something; of a fusion, something that is not only there because
+ * XLA writes it so. */
+bool layer_is_work(const Module *module, InstId id);
+bool layer_is_inner_work(const Module *module, InstId id);
+
+/* Whether the forward part reads a value. */
+bool finder_is_read_early(const Finder *finder, InstId id);
+
+/* Fill in the finder's fields of these names. */
+void finder_find_derived(Finder *finder);
+void finder_find_copies(Finder *finder);
+
+FrameCounts frame_counts_of(const Finder *finder);
+
+/* The function is not called more often from `caller`. */
+uint32_t frame_counts_most_calls(const Module *module, const FrameCounts *counts, const Call *call,
+                                 int32_t caller);
+
+/* A call that what is at a position reads something of; NO_ID if there is none. */
+uint32_t call_read(const Finder *finder, const Layers *layers, SchedPos pos);
+
+/* ---- layer_calls.c ---- */
+
+void layers_add_functions(Finder *finder);
+
+/* What has no place in the program, such as a conversion that XLA adds or a call of a kernel that
+ * it makes of several operations, goes with what it is computed from. */
+void layers_add_nameless(const Finder *finder, Layers *layers);
+
+/* By position: no instance. */
+uint32_t *layers_new_instances(const Finder *finder);
+
+/* ---- layer_scopes.c ---- */
+
+void layers_add_scopes(Finder *finder);
+
+/* The text with `*` in place of each number. */
+Str scope_starred(Str text, Arena *out);
+
+/* The path of the scope that an instruction is in, down to the first part with a number and `below`
+ * parts more. Empty if there is none. */
+Str scope_numbered_path(const Module *module, InstId id, uint32_t below, Arena *out);
+
+#endif
