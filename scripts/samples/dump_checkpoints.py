@@ -4,6 +4,7 @@
     whole.hlo   one checkpoint around everything: all of it is computed again at once
     merged.hlo  around each layer with prevent_cse=False: XLA merges what is computed again with the forward part
     saves.hlo   around each layer with a policy that saves products
+    names.hlo   around each layer with names that are saved: a product, and what is computed of it by a tanh
 
     build/venv/bin/python scripts/samples/dump_checkpoints.py     # needs JAX
 """
@@ -25,6 +26,13 @@ def layer(weights, x):
     return x + jnp.tanh(hidden @ weights[1])
 
 
+def named_layer(weights, x):
+    import jax
+    from jax.ad_checkpoint import checkpoint_name
+    up = checkpoint_name(x @ weights[0], "up")
+    return x + checkpoint_name(jax.nn.gelu(up), "gelu") @ weights[1]
+
+
 def network(block, layers, x):
     for weights in layers:
         x = block(weights, x)
@@ -34,10 +42,12 @@ def network(block, layers, x):
 def program(name):
     import jax
     saves = jax.checkpoint_policies.dots_saveable
+    names = jax.checkpoint_policies.save_only_these_names("up", "gelu")
     return {
         "whole": jax.checkpoint(lambda layers, x: network(layer, layers, x)),
         "merged": lambda layers, x: network(jax.checkpoint(layer, prevent_cse=False), layers, x),
         "saves": lambda layers, x: network(jax.checkpoint(layer, policy=saves), layers, x),
+        "names": lambda layers, x: network(jax.checkpoint(named_layer, policy=names), layers, x),
     }[name]
 
 
@@ -73,5 +83,5 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         compile_program(sys.argv[1])
     else:
-        for one in ("whole", "merged", "saves"):
+        for one in ("whole", "merged", "saves", "names"):
             dump(one)

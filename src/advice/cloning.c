@@ -33,7 +33,7 @@ void cloning_begin(Cloning *cloning, const Advisor *advisor, CompId comp, SchedP
   cloning_choose(cloning, advisor, comp, forward_end);
 }
 
-InstId cloning_hold(Rewrite *rewrite, InstId value, InstId reader) {
+static InstId add_holder(Rewrite *rewrite, InstId value, InstId reader) {
   Module *module = rewrite->module;
   ElementType type = (ElementType)inst_shape(module, value)->type;
   InstSpec spec = {.opcode = OPCODE_SLICE,
@@ -42,7 +42,18 @@ InstId cloning_hold(Rewrite *rewrite, InstId value, InstId reader) {
                    .num_operands = 1};
   InstId helper = rewrite_add_helper(rewrite, inst_get(module, reader)->parent, spec);
   inst_get(module, helper)->shape = rewrite_scalar(rewrite, type);
-  module_add_control(module, reader, helper);
+  return helper;
+}
+
+InstId cloning_hold(Rewrite *rewrite, InstId value, InstId reader) {
+  InstId helper = add_holder(rewrite, value, reader);
+  module_add_control(rewrite->module, reader, helper);
+  return helper;
+}
+
+InstId cloning_hold_until(Rewrite *rewrite, InstId value, InstId reader) {
+  InstId helper = add_holder(rewrite, value, reader);
+  module_add_control(rewrite->module, helper, reader);
   return helper;
 }
 

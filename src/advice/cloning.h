@@ -30,6 +30,10 @@ void cloning_choose(Cloning *cloning, const Advisor *advisor, CompId comp, Sched
  * the sequence. The helper is a slice whose shape contradicts its operand's. */
 InstId cloning_hold(Rewrite *rewrite, InstId value, InstId reader);
 
+/* The same where the reader's result takes over the memory of the value: the helper is before it.
+ */
+InstId cloning_hold_until(Rewrite *rewrite, InstId value, InstId reader);
+
 /* Drops what has become dead. */
 void cloning_drop_dead(Cloning *cloning, Arena *scratch);
 

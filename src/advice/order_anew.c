@@ -149,6 +149,51 @@ static void add_barrier(Barriers *barriers, uint32_t layer, const IdVec *clones)
   }
 }
 
+/* The instruction that a helper belongs to which holds what it reads until that one has run, or
+ * until it runs (cloning_hold()); NO_ID if it is no such helper. */
+static InstId reader_of_holder(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  const ControlDeps *control = inst_control(module, id);
+  bool is_helper = inst->opcode == OPCODE_SLICE && inst->flags & INST_REMAT && inst->users.len == 0;
+  if (!is_helper || control->predecessors.len + control->successors.len != 1) return NO_ID;
+  return id_list(module,
+                 control->predecessors.len ? control->predecessors : control->successors)[0];
+}
+
+/* A copy of a sequence in which such helpers directly follow or precede those that they belong to.
+ */
+static Sequence with_holders_moved(const Module *module, Sequence found, Arena *out,
+                                   Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t count = module->insts.len;
+  InstId *before = arena_array(scratch, InstId, count),
+         *behind = arena_array(scratch, InstId, count);
+  SchedPos *positions = arena_zarray(scratch, SchedPos, count);
+  bool *is_moved = arena_zarray(scratch, bool, count);
+  memset(before, 0xff, count * sizeof *before);
+  memset(behind, 0xff, count * sizeof *behind);
+  for (SchedPos pos = 0; pos < found.len; pos++)
+    positions[found.ids[pos]] = pos;
+  for (SchedPos pos = 0; pos < found.len; pos++) {
+    InstId id = found.ids[pos], reader = reader_of_holder(module, id);
+    if (reader == NO_ID) continue;
+    InstId *place = inst_control(module, id)->predecessors.len ? behind : before;
+    InstId value = source_of(module, inst_operand(module, id, 0));
+    if (positions[value] >= positions[reader] || place[reader] != NO_ID) continue;
+    place[reader] = id;
+    is_moved[id] = true;
+  }
+  Sequence moved = {.ids = arena_array(out, InstId, found.len)};
+  for (SchedPos pos = 0; pos < found.len; pos++) {
+    InstId id = found.ids[pos];
+    if (before[id] != NO_ID) moved.ids[moved.len++] = before[id];
+    if (!is_moved[id]) moved.ids[moved.len++] = id;
+    if (behind[id] != NO_ID) moved.ids[moved.len++] = behind[id];
+  }
+  arena_reset(scratch, mark);
+  return moved;
+}
+
 void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, bool is_inside,
                 Arena *scratch) {
   const Scheduler *scheduler = advisor->request->scheduler;
@@ -183,10 +228,7 @@ void order_anew(const Advisor *advisor, Cloning *cloning, const Layers *layers, 
   Schedule schedule;
   scheduler->run(&context, &schedule, arena, scratch);
   Sequence found = schedule.of[comp];
-  if (found.len == made->schedule.of[comp].len) { /* else they wait for each other */
-    Sequence kept = {.ids = arena_array(made->arena, InstId, found.len), .len = found.len};
-    memcpy(kept.ids, found.ids, found.len * sizeof *found.ids);
-    made->schedule.of[comp] = kept;
-  }
+  if (found.len == made->schedule.of[comp].len) /* else they wait for each other */
+    made->schedule.of[comp] = with_holders_moved(made->module, found, made->arena, scratch);
   arena_free(arena);
 }

@@ -7,7 +7,8 @@
 /* What a fusion of the forward part computes inside. */
 typedef struct Inside {
   uint64_t key;
-  InstId fusion;
+  InstId fusion, inner;
+  InstId helper; /* what stands for it beside the fusion; NO_ID = nothing yet */
 } Inside;
 
 typedef struct Restoring {
@@ -111,8 +112,26 @@ static void note_inside(Restoring *restoring, InstId fusion) {
     uint64_t key = restoring->keys.of[inner];
     if (!is_costly_inside(module, fusion, inner)) continue;
     id_table_add(&restoring->inner, restoring->arena, key, restoring->inside.len);
-    *vec_push(restoring->arena, &restoring->inside) = (Inside){key, fusion};
+    *vec_push(restoring->arena, &restoring->inside) = (Inside){key, fusion, inner, NO_ID};
   }
+}
+
+/* What a fusion of the backward part computes again inside, and one of the forward part does, too:
+ * an index of `inside`; NO_ID if there is none. */
+static uint32_t shared_inside(const Restoring *restoring, InstId fusion) {
+  const Module *module = restoring->module;
+  if (!restoring->only_once || inst_get(module, fusion)->opcode != OPCODE_FUSION) return NO_ID;
+  CompId comp = inst_callees(module, fusion)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId inner = comp_inst(module, comp, i);
+    uint64_t key = restoring->keys.of[inner];
+    uint32_t index;
+    if (!is_costly_inside(module, fusion, inner) || !present_is_recomputed(module, inner)) continue;
+    for (IdProbe probe = id_table_probe(&restoring->inner, key); id_probe_next(&probe, &index);) {
+      if (restoring->inside.data[index].key == key) return index;
+    }
+  }
+  return NO_ID;
 }
 
 /* A value of the backward part, and the fusions of the forward part that have it inside. */
@@ -122,7 +141,7 @@ static void add_pairs(const Restoring *restoring, InstId value, PresentValues *r
   for (IdProbe probe = id_table_probe(&restoring->inner, key); id_probe_next(&probe, &index);) {
     const Inside *inside = &restoring->inside.data[index];
     if (inside->key == key)
-      *vec_push(out, &result->pairs) = (PresentPair){.value = value, .fusion = inside->fusion};
+      *vec_push(out, &result->pairs) = (PresentPair){value, inside->fusion, NO_ID};
   }
 }
 
@@ -144,10 +163,21 @@ static void remove_unread(Module *module, Sequence *sequence, SchedPos begin) {
   sequence->len = len;
 }
 
-/* By position: whose value something has, and what is held. NO_ID = nothing. */
+/* By position: whose value something has, what is held, and what is an index of `inside`. NO_ID =
+ * nothing. */
 typedef struct Found {
   InstId *originals, *held;
+  uint32_t *shared;
 } Found;
+
+static Found found_new(uint32_t count, Arena *arena) {
+  Found found = {arena_array(arena, InstId, count), arena_array(arena, InstId, count),
+                 arena_array(arena, uint32_t, count)};
+  memset(found.originals, 0xff, count * sizeof *found.originals);
+  memset(found.held, 0xff, count * sizeof *found.held);
+  memset(found.shared, 0xff, count * sizeof *found.shared);
+  return found;
+}
 
 /* Whether the forward part reads a value, in whatever form. */
 static bool *find_read_early(const Module *module, Sequence sequence, SchedPos forward_end,
@@ -185,11 +215,7 @@ static void find_saved(Restoring *restoring, Sequence sequence, SchedPos forward
 static Found find_values(Restoring *restoring, Sequence sequence, SchedPos forward_end,
                          const bool *is_meant, PresentValues *result, Arena *out) {
   const Module *module = restoring->module;
-  Arena *arena = restoring->arena;
-  Found found = {arena_array(arena, InstId, sequence.len),
-                 arena_array(arena, InstId, sequence.len)};
-  memset(found.originals, 0xff, sequence.len * sizeof(InstId));
-  memset(found.held, 0xff, sequence.len * sizeof(InstId));
+  Found found = found_new(sequence.len, restoring->arena);
   find_saved(restoring, sequence, forward_end, is_meant, &found);
   for (SchedPos pos = forward_end + 1; pos < sequence.len; pos++) {
     InstId id = sequence.ids[pos];
@@ -198,7 +224,9 @@ static Found find_values(Restoring *restoring, Sequence sequence, SchedPos forwa
     bool is_again = present_is_recomputed(module, source_of(module, id));
     if (is_again) found.originals[pos] = same_as(restoring, id);
     if (is_again && found.originals[pos] == NO_ID) add_pairs(restoring, id, result, out);
-    if (found.originals[pos] == NO_ID) found.held[pos] = held_inside(restoring, id);
+    if (found.originals[pos] != NO_ID) continue;
+    found.held[pos] = held_inside(restoring, id);
+    if (found.held[pos] == NO_ID) found.shared[pos] = shared_inside(restoring, id);
   }
   return found;
 }
@@ -232,6 +260,35 @@ static bool replace(Rewrite *rewrite, InstId id, InstId original, Sequence *sequ
   return is_sketch;
 }
 
+/* Adds what stands for a value that two fusions compute inside, of which XLA would make one that
+ * both read: as large as it, and computed from what the first of them reads. NO_ID if that reads
+ * nothing of this size. */
+static InstId add_shared(Rewrite *rewrite, const Inside *inside) {
+  Module *module = rewrite->module;
+  ShapeId shape = inst_get(module, inside->inner)->shape;
+  int64_t count = shape_get(&module->shapes, shape)->num_elements;
+  for (uint32_t i = 0; i < inst_get(module, inside->fusion)->num_operands; i++) {
+    InstId operand = inst_operand(module, inside->fusion, i);
+    const Shape *its = inst_shape(module, operand);
+    if (!shape_is_array(its) || its->num_elements != count) continue;
+    InstSpec spec = {
+        .opcode = OPCODE_TANH, .shape = shape, .operands = &operand, .num_operands = 1};
+    return rewrite_add_helper(rewrite, inst_get(module, inside->fusion)->parent, spec);
+  }
+  return NO_ID;
+}
+
+/* Returns what the fusion at this place would read; NO_ID = nothing. */
+static InstId share(Rewrite *rewrite, Inside *inside, InstId fusion, Sequence *sequence,
+                    PresentValues *result, Arena *out) {
+  bool is_new = inside->helper == NO_ID;
+  if (is_new) inside->helper = add_shared(rewrite, inside);
+  if (inside->helper == NO_ID) return NO_ID;
+  if (is_new) sequence->ids[sequence->len++] = inside->helper;
+  *vec_push(out, &result->pairs) = (PresentPair){inside->helper, inside->fusion, fusion};
+  return inside->helper;
+}
+
 PresentValues present_values_restore(Rewrite *rewrite, Schedule *schedule, CompId comp,
                                      SchedPos forward_end, const bool *is_meant, Arena *out,
                                      Arena *scratch) {
@@ -244,16 +301,25 @@ PresentValues present_values_restore(Rewrite *rewrite, Schedule *schedule, CompI
                          .arena = arena};
   PresentValues result = {0};
   Found found = find_values(&restoring, old, forward_end, is_meant, &result, out);
-  Sequence sequence = {.ids = arena_array(out, InstId, 2 * (size_t)old.len)};
+  Sequence sequence = {.ids = arena_array(out, InstId, 4 * (size_t)old.len)};
   for (SchedPos pos = 0; pos <= forward_end; pos++)
     sequence.ids[sequence.len++] = old.ids[pos];
   for (SchedPos pos = 0; pos < old.len; pos++) {
     if (found.originals[pos] != NO_ID)
       result.is_sketch |= replace(rewrite, old.ids[pos], found.originals[pos], &sequence, scratch);
     if (pos <= forward_end) continue;
+    InstId held = found.held[pos];
+    if (found.shared[pos] != NO_ID)
+      held = share(rewrite, &restoring.inside.data[found.shared[pos]], old.ids[pos], &sequence,
+                   &result, out);
+    /* XLA lets the result of an elementwise fusion take over the memory of what dies there */
+    bool is_taken_over =
+        held != NO_ID && inst_get(module, held)->shape == inst_get(module, old.ids[pos])->shape;
+    if (is_taken_over)
+      sequence.ids[sequence.len++] = cloning_hold_until(rewrite, held, old.ids[pos]);
     sequence.ids[sequence.len++] = old.ids[pos];
-    if (found.held[pos] == NO_ID) continue;
-    sequence.ids[sequence.len++] = cloning_hold(rewrite, found.held[pos], old.ids[pos]);
+    if (held == NO_ID) continue;
+    if (!is_taken_over) sequence.ids[sequence.len++] = cloning_hold(rewrite, held, old.ids[pos]);
     result.is_sketch = true;
   }
   remove_unread(module, &sequence, forward_end + 1);

@@ -9,6 +9,7 @@
 /* A fusion of the forward part that would read a value, which it computes inside. */
 typedef struct PresentPair {
   InstId value, fusion; /* the value is one of the backward part */
+  InstId reader;        /* of the backward part, that would read it, too; NO_ID = its users do */
 } PresentPair;
 
 typedef struct PresentValues {

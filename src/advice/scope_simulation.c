@@ -128,8 +128,9 @@ PresentValues scope_begin(const Study *study, const Proposal *proposal, Cloning 
 /* Makes a clone wait for what it would read, as the first of its readers: XLA has made the
  * operations of the forward part before those of the derivative, and the scheduler's queue takes
  * readers in that order, and what is behind control dependencies after them. */
-static void wait_for_value(Module *module, InstId value, InstId clone) {
+static void wait_for_value(Module *module, InstId value, InstId clone, InstId reader) {
   module_add_control(module, value, clone);
+  if (reader != NO_ID) module_add_control(module, value, reader);
   for (uint32_t u = 0; u < inst_get(module, value)->users.len; u++) {
     InstId user = inst_users(module, value)[u];
     if (!present_is_recomputed(module, user) && !inst_is_pass_through(module, user))
@@ -145,7 +146,7 @@ static void wait_for_values(const Study *study, const PresentValues *values, Clo
     InstId clone = cloning->choice.clones.images[pair->fusion];
     bool is_dead = (inst_get(module, pair->value)->flags & INST_DEAD) || clone == NO_ID ||
                    (inst_get(module, clone)->flags & INST_DEAD);
-    if (!is_dead) wait_for_value(module, pair->value, clone);
+    if (!is_dead) wait_for_value(module, pair->value, clone, pair->reader);
   }
 }
 

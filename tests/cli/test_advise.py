@@ -244,6 +244,55 @@ class Advise(ToolTest):
             self.assertTrue(titles)
             self.assertIn("since the one that is there computes nothing again", titles[0])
 
+    def test_readers_of_other_forms(self):
+        """All that the backward part reads it reads in another form: the barrier still finds the gradient."""
+        plain = unrolled([f"block_{i}" for i in range(4)])
+        forward, backward = plain.split("  g4 = ", 1)
+        shapes = {"z": "f32[512,256]{1,0}", "t": "f32[512,256]{1,0}", "h": "f32[512,256]{1,0}", "x": "f32[512,64]{1,0}"}
+        used = sorted(set(re.findall(r"\b[zthx]\d\b", backward)))
+        lines = "".join(f"  {name}b = {shapes[name[0]]} bitcast({name})\n" for name in used)
+        backward = re.sub(r"\b([zthx]\d)\b(?=[,)])", r"\1b", backward)
+        figures = []
+        for text in (plain, forward + lines + "  g4 = " + backward):
+            self.write("forms.hlo", text)
+            figures.append([r["temp_bytes"] for r in self.advise("forms.hlo")["remedies"] if r["kind"] == "checkpoint-scope"][:1])
+        self.assertEqual(figures[0], figures[1])
+        self.assertTrue(figures[0])
+
+    def test_library_calls(self):
+        """What XLA has made a call of a library of is computed again as well."""
+        plain = unrolled([f"block_{i}" for i in range(4)])
+        calls = re.sub(r"dot\((z?[xh]\d, w[uv]\d)\)[^\n]*?(, metadata)", r'custom-call(\1), custom_call_target="__cublas$gemm"\2',
+                       plain)
+        self.assertEqual(calls.count("custom-call"), 8)
+        for text in (plain, calls):
+            self.write("calls.hlo", text)
+            first = self.advise("calls.hlo")["remedies"][0]
+            self.assertEqual((first["kind"], first["num_instances"]), ("checkpoint-scope", 4))
+            self.assertLess(first["temp_bytes"], 11 * WIDE_BYTES // 2)
+
+    def test_some_calls(self):
+        """Every second call: what to write says which, and that the others stay."""
+        self.write("some.hlo", unrolled([f"block_{i}" for i in range(4)]))
+        found = [r for r in self.advise("some.hlo", "--mem-limit=70%")["remedies"] if r["every"] == 2]
+        self.assertTrue(found)
+        self.assertIn(", every 2nd of 4", found[0]["title"])
+        self.assertIn("  # at call 0, 2, … of 4; the other calls stay as they are", found[0]["code"])
+
+    def test_padded_weights(self):
+        """Weights in another form cannot be computed in pieces."""
+        self.write("padded.hlo", """HloModule jit_f, is_scheduled=true
+
+ENTRY e {
+  w = f32[1000,256]{1,0} parameter(0), metadata={op_name="w"}
+  x = f32[8,1024]{1,0} parameter(1), metadata={op_name="x"}
+  zero = f32[] constant(0)
+  p = f32[1024,256]{1,0} pad(w, zero), padding=0_24x0_0
+  ROOT y = f32[8,256]{1,0} dot(x, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/dot_general"}
+}
+""")
+        self.assertNotIn("chunk", [r["kind"] for r in self.advise("padded.hlo")["remedies"]])
+
     def test_gathers(self):
         """What is gathered for the forward part need not wait for the backward part."""
         remedy = self.remedy("gathers", GATHERED)
