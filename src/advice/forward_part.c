@@ -15,7 +15,10 @@ static SchedPos end_by_names(const Module *module, Sequence sequence) {
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     Str name = inst_op_name(module, sequence.ids[pos]);
     if (!name.len) continue;
-    balance += is_forward_name(name) ? 1 : str_contains(name, "transpose(") ? -1 : 0;
+    /* what an earlier advice computes again has the name that it has in the forward part */
+    bool is_clone = inst_get(module, sequence.ids[pos])->flags & INST_REMAT;
+    bool is_backward = is_clone || str_contains(name, "transpose(");
+    balance += is_backward ? -1 : is_forward_name(name) ? 1 : 0;
     if (balance <= best) continue;
     best = balance;
     end = pos;

@@ -97,17 +97,18 @@ static const char *library_checkpoint(Library library, Str function, Str scope, 
                                       const char **target) {
   Str owner = class_name(function, scope), name = own_name(function, "f");
   bool is_method = function.len && owner.len;
+  if (!function.len && owner.len) name = owner; /* an instance, by the name of its scope */
   *target = is_method ? arena_printf(out, "%.*s.__call__", (int)owner.len, owner.data)
                       : arena_printf(out, "%.*s", (int)name.len, name.data);
   switch (library) {
     case LIBRARY_LINEN:
       *target = arena_printf(out, "%.*s", (int)owner.len, owner.data);
       return owner.len ? "nn.remat" : NULL;
-    case LIBRARY_NNX: return function.len ? "nnx.remat" : NULL;
-    case LIBRARY_EQUINOX: return function.len ? "eqx.filter_checkpoint" : NULL;
+    case LIBRARY_NNX: return "nnx.remat";
+    case LIBRARY_EQUINOX: return "eqx.filter_checkpoint";
     case LIBRARY_HAIKU:
       if (is_method) *target = arena_printf(out, "%.*s(…)", (int)owner.len, owner.data);
-      return function.len ? "hk.remat" : NULL;
+      return "hk.remat";
     default: return NULL;
   }
 }

@@ -11,6 +11,7 @@ static Str kept(const Study *study, Str raw) {
 static const char *times_text(const Study *study, const Proposal *proposal) {
   uint32_t count = proposal->layers->num_instances;
   if (count == 1) return "";
+  if (count == 2 && proposal->every == 1) return ", both of them";
   if (proposal->every == 1) return arena_printf(study->advisor->out, ", all %u of them", count);
   return arena_printf(study->advisor->out, ", every %u%s of %u", proposal->every,
                       proposal->every == 2   ? "nd"
@@ -84,6 +85,9 @@ void scope_write_remedy(const Study *study, const Proposal *proposal, rh_remedy 
   advisor_set_place(remedy, place);
   /* What the checkpoint that is there keeps and computes again is known by names only. */
   if (present == PRESENT_SAVES || study->inside) remedy->confidence = "medium";
+  /* Of a module that is called several times in one scope, nothing tells the calls apart. */
+  bool is_of_library = framework_library(advisor->module) != LIBRARY_NONE;
+  if (!function.len && is_of_library) remedy->confidence = "medium";
   remedy->function = text_of_str(function);
   remedy->scope = text_of_str(scope);
   if (policy) remedy->policy = advice_text(advisor->out, "%s", policy);
