@@ -101,20 +101,57 @@ static uint32_t count_inside(const ForwardPart *forward, const Layers *layers) {
   return count;
 }
 
+/* Whether something of one function is outside of another one. */
+static bool is_partly_outside(const ForwardPart *forward, const Layers *inner,
+                              const Layers *outer) {
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    uint32_t instance = inner->instance_of[pos];
+    if (instance < inner->num_instances && outer->instance_of[pos] == NO_ID) return true;
+  }
+  return false;
+}
+
+/* Whether a function is called once and calls another one, of which not all is in it: JAX traces a
+ * function once, and the stacks of further calls do not have what calls it. A checkpoint around the
+ * outer one would compute all of that again, and more than can be seen. */
+static bool is_seen_in_part(const Finder *finder, uint32_t outer) {
+  const Layers *list = finder->found->list.data;
+  if (list[outer].num_instances != 1 || !list[outer].function.len) return false;
+  for (uint32_t i = 0; i < finder->found->list.len; i++) {
+    bool is_called =
+        i != outer && list[i].function.len && is_called_in(finder, list[i].call, list[outer].call);
+    if (is_called && is_partly_outside(finder->forward, &list[i], &list[outer])) return true;
+  }
+  return false;
+}
+
+static uint32_t count_work(const Finder *finder, const Layers *layers) {
+  uint32_t count = 0;
+  for (SchedPos pos = 0; pos <= finder->forward->end; pos++) {
+    InstId id = finder->forward->sequence.ids[pos];
+    count +=
+        layers->instance_of[pos] != NO_ID && finder->is_derived[id] && role_tells_calls(finder, id);
+  }
+  return count;
+}
+
 /* Drops what is called once and does nearly all of the forward part, such as the program's main
  * function: a checkpoint around everything computes everything again at once, and saves nothing. */
 static void drop_whole(Finder *finder) {
   const ForwardPart *forward = finder->forward;
   Layers *list = finder->found->list.data;
   uint32_t num_work = 0, len = 0;
+  bool *is_partial = arena_zarray(finder->scratch, bool, finder->found->list.len);
+  for (uint32_t i = 0; i < finder->found->list.len; i++)
+    is_partial[i] = is_seen_in_part(finder, i);
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     InstId id = forward->sequence.ids[pos];
-    num_work += layer_is_work(forward->module, id) && finder->is_derived[id];
+    num_work += role_tells_calls(finder, id) && finder->is_derived[id];
   }
   for (uint32_t i = 0; i < finder->found->list.len; i++) {
     bool is_whole =
-        list[i].num_instances == 1 && 20 * count_inside(forward, &list[i]) >= 19 * num_work;
-    if (!is_whole) list[len++] = list[i];
+        list[i].num_instances == 1 && 20 * count_work(finder, &list[i]) >= 19 * num_work;
+    if (!is_whole && !is_partial[i]) list[len++] = list[i];
   }
   finder->found->list.len = len;
 }
@@ -158,6 +195,31 @@ static void take_scopes(Finder *finder) {
       break;
     }
   }
+}
+
+/* Whether an operation of a derivative was traced in a function. */
+static bool is_derivative_of(const Module *module, InstId id, Str function) {
+  SourceFrame frame;
+  int32_t number = frame_of(module, id);
+  if (!str_contains(inst_op_name(module, id), "transpose(")) return false;
+  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
+    if (!source_frame_get(module, number, &frame)) return false;
+    if (str_equal(frame.function, function)) return true;
+  }
+  return false;
+}
+
+SchedPos layers_turn(const ForwardPart *forward, const Layers *layers) {
+  const Module *module = forward->module;
+  for (SchedPos pos = forward->end + 1; pos <= forward->turn && layers->function.len; pos++) {
+    InstId id = forward->sequence.ids[pos];
+    if (inst_get(module, id)->opcode != OPCODE_FUSION) continue;
+    CompId comp = inst_callees(module, id)[0];
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      if (is_derivative_of(module, comp_inst(module, comp, i), layers->function)) return pos - 1;
+    }
+  }
+  return forward->turn;
 }
 
 LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {

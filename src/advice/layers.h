@@ -47,6 +47,10 @@ typedef struct ForwardPart {
  * without transposes has no backward part, and so no forward part either. */
 ForwardPart forward_part_of(const Module *module, Sequence sequence, Arena *scratch);
 
+/* The turn where these layers are under a checkpoint: it ends before a fusion that has a part of
+ * their derivative in it, which waits for the gradient then. */
+SchedPos layers_turn(const ForwardPart *forward, const Layers *layers);
+
 /* All functions and scopes of the forward part, those with more instructions first. */
 LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch);
 

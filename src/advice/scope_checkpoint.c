@@ -98,8 +98,11 @@ static void propose_all(Study *study, const Layers *layers) {
 
 static void propose_each(Study *study) {
   LayersList layers = layers_find(&study->forward, study->arena, study->advisor->scratch);
-  for (uint32_t i = 0; i < layers.list.len && i < MAX_TRIED; i++)
-    propose_all(study, &layers.list.data[i]);
+  for (uint32_t i = 0; i < layers.list.len && i < MAX_TRIED; i++) {
+    Study own = *study;
+    own.forward.turn = layers_turn(&study->forward, &layers.list.data[i]);
+    propose_all(&own, &layers.list.data[i]);
+  }
 }
 
 static void advise_computation(Advisor *advisor, CompId comp) {
