@@ -77,6 +77,27 @@ START_TEST(a_missed_budget_has_more_steps) {
 }
 END_TEST
 
+/* What a search with additional steps has not spent is there for the next one, if there is time. */
+START_TEST(steps_that_were_not_needed_are_given_back) {
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  for (int effort = 0; effort <= 3; effort++) {
+    options.effort = effort;
+    Patience patience;
+    patience_begin(&patience, &options, 0);
+    patience.num_steps = 100;
+    patience.num_more = 70;
+    Patience part = patience_part(&patience, 100);
+    ck_assert(patience_go_on(&part, 50));
+    ck_assert(patience_spend(&part, 20));
+    patience_give_back(&part, 50, 20);
+    ck_assert_uint_eq(patience.num_more, effort > 1 ? 50 : 20);
+    ck_assert_uint_eq(patience_steps_left(&part), effort > 1 ? 100 : 130);
+    patience_give_back(&part, 20, 30); /* it has spent its own ones, too */
+    ck_assert_uint_eq(patience.num_more, effort > 1 ? 50 : 20);
+  }
+}
+END_TEST
+
 START_TEST(another_way_has_steps_again) {
   RematParameters parameters = parameters_default();
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
@@ -84,6 +105,7 @@ START_TEST(another_way_has_steps_again) {
     options.effort = effort;
     Patience patience;
     patience_begin(&patience, &options, 0);
+    patience.num_more = effort > 1 ? 0 : 1000000000000;
     patience_renew_shortly(&patience, 20000, &parameters);
     uint64_t own = effort > 1 ? 0 : patience_steps_of(effort, 20000, &parameters);
     ck_assert_uint_eq(patience_steps_left(&patience), own);
@@ -309,6 +331,7 @@ int main(void) {
   TCase *tc = tcase_create("patience");
   tcase_add_test(tc, steps_are_used_up_until_there_are_more);
   tcase_add_test(tc, a_missed_budget_has_more_steps);
+  tcase_add_test(tc, steps_that_were_not_needed_are_given_back);
   tcase_add_test(tc, another_way_has_steps_again);
   tcase_add_test(tc, higher_efforts_have_fewer_rounds);
   tcase_add_test(tc, any_number_of_steps_can_be_asked_for);

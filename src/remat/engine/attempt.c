@@ -1,5 +1,6 @@
 #include "remat/engine/attempt.h"
 
+#include "remat/engine/judge.h"
 #include "remat/engine/reschedule.h"
 #include "remat/legality/safe_order.h"
 #include "remat/legality/safe_reads.h"
@@ -7,6 +8,10 @@
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/moves.h"
 #include "text/print.h"
+
+enum {
+  MOST_JUDGED = 100000, /* instructions beyond which texts take too long for what only may gain */
+};
 
 Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, const Guide *guide) {
   bool is_idle = algorithm->traits & RH_TRAIT_IDLE;
@@ -128,6 +133,8 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
                   .collection = &problem->collection,
                   .patience = problem->patience,
                   .memo = problem->memo,
+                  .judged_peak = module->insts.len <= MOST_JUDGED ? judge_peak : NULL,
+                  .judge = problem,
                   .plan = plan,
                   .diags = diags};
   if (plan) {

@@ -15,7 +15,7 @@
 
 /* The guide's limit is as far below the guide's peak of the input as the budget is below the figure
  * that the budget bounds. */
-static Guide guide_by(const Problem *problem, const MemoryModel *model) {
+static Guide guide_by(const Problem *problem, const MemoryModel *model, CountedLimit limit) {
   const rh_module *input = problem->input;
   Guide guide = {.memory_model = model, .peak_limit = {INT64_MAX}};
   if (!problem_is_limited(problem)) return guide;
@@ -24,7 +24,7 @@ static Guide guide_by(const Problem *problem, const MemoryModel *model) {
           ? problem->before.peak_bytes
           : problem_measure(problem, model, input->module, &input->schedule).peak_bytes;
   guide.uncounted_bytes = guide.before_bytes - problem_counted_bytes(problem, &problem->before);
-  guide.peak_limit = limit_of_peak(limit_counted(problem->options), guide.uncounted_bytes);
+  guide.peak_limit = limit_of_peak(limit, guide.uncounted_bytes);
   return guide;
 }
 
@@ -76,9 +76,8 @@ static void keep_better(Run *run, Attempt *tried) {
  * budget: the text determines where compact get-tuple-elements are placed, and the guide's model
  * may count less than the model that judges. The next attempt gets a limit that is lower by the
  * excess. */
-static rh_status try_guide(Run *run, const RematAlgorithm *algorithm, const MemoryModel *model) {
+static rh_status try_guide(Run *run, const RematAlgorithm *algorithm, Guide guide) {
   const Problem *problem = run->problem;
-  Guide guide = guide_by(problem, model);
   for (int i = 0; i < problem->parameters.engine_attempts; i++) {
     Attempt attempt = attempt_new(problem, algorithm, &guide);
     rh_status status = try_once(&attempt, problem, run->findings);
@@ -98,24 +97,36 @@ static rh_status try_guide(Run *run, const RematAlgorithm *algorithm, const Memo
   return RH_OK;
 }
 
-/* Tries the judging model as the guide first. If that model packs buffers, packing and sharing can
- * hide from an algorithm what a recomputation saves; simpler models then give better results. There
- * is no attempt once the run is stopped, unless that is all there is to do. */
+/* Simpler models, by which guides may lead to better results where the judging model packs buffers:
+ * packing and sharing can hide from an algorithm what a recomputation saves. The search looks at
+ * what is judged by itself. It has one of them, for a budget that it misses, and then goes as low
+ * as possible: so that what it comes to is the same for all budgets that are missed. */
+static const struct {
+  const char *name;
+  bool is_for_search;
+} simpler_models[] = {{"liveness-once", true}, {"xla-remat", false}};
+
+/* Tries the judging model as the guide first. There is no attempt once the run is stopped, unless
+ * that is all there is to do. */
 static rh_status try_guides(Run *run, const RematAlgorithm *algorithm) {
-  static const char *const simpler_models[] = {"liveness-once", "xla-remat"};
-  const RematRequest *request = run->problem->request;
-  Patience *patience = run->problem->patience;
-  bool is_decided = run->problem->plan || algorithm->traits & RH_TRAIT_IDLE;
+  const Problem *problem = run->problem;
+  const MemoryModel *judging = problem->request->memory_model;
+  CountedLimit limit = limit_counted(problem->options);
+  Patience *patience = problem->patience;
+  bool is_decided = problem->plan || algorithm->traits & RH_TRAIT_IDLE;
   if (!is_decided && patience_is_stopped(patience)) return RH_OK;
-  rh_status status = try_guide(run, algorithm, request->memory_model);
-  bool has_others = request->memory_model->traits & RH_TRAIT_PACKS && !is_decided;
+  rh_status status = try_guide(run, algorithm, guide_by(problem, judging, limit));
+  bool has_others = judging->traits & RH_TRAIT_PACKS && !is_decided;
+  bool searches = algorithm->run == remat_search;
+  if (searches) limit.bytes = 0;
   /* It packs by itself, and takes long. */
   if (algorithm->traits & RH_TRAIT_NEEDS_SOLVER) has_others = false;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
     if (status != RH_OK || is_met(run) || patience_is_stopped(patience)) break;
-    patience_renew_shortly(patience, run->problem->input->module->insts.len,
-                           &run->problem->parameters);
-    status = try_guide(run, algorithm, memory_model_find(simpler_models[i]));
+    if (searches && !simpler_models[i].is_for_search) continue;
+    patience_renew_shortly(patience, problem->input->module->insts.len, &problem->parameters);
+    const MemoryModel *model = memory_model_find(simpler_models[i].name);
+    status = try_guide(run, algorithm, guide_by(problem, model, limit));
   }
   return status;
 }
@@ -149,7 +160,8 @@ static rh_status try_nothing(Run *run) {
   bool is_worse = problem_is_limited(problem) && run->best.result &&
                   run->best.score.bytes > problem_counted_bytes(problem, &problem->before);
   if (problem->plan || (run->best.result && !is_worse)) return RH_OK;
-  return try_guide(run, remat_algorithm_find("none"), problem->request->memory_model);
+  Guide guide = guide_by(problem, problem->request->memory_model, limit_counted(problem->options));
+  return try_guide(run, remat_algorithm_find("none"), guide);
 }
 
 /* ---- variants ---- */

@@ -2,6 +2,7 @@
 
 #include "remat/engine/variant.h"
 #include "remat/legality/safe_reads.h"
+#include "remat/rewrite/dce.h"
 #include "remat/rewrite/mark_result.h"
 #include "remat/verify/verify.h"
 #include "text/reparse.h"
@@ -56,6 +57,27 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
                            .bytes = counted_bytes,
                            .seconds = -1};
   return RH_OK;
+}
+
+int64_t judge_peak(const RematJob *job) {
+  const Problem *problem = job->judge;
+  Arena *scratch = problem->scratch, *arena = arena_new(arena_options(scratch));
+  Rewrite rewrite = rewrite_begin(module_copy(job->rewrite->module));
+  Schedule schedule = schedule_copy(job->schedule, rewrite.module, arena);
+  dce_run(&rewrite, scratch);
+  dce_update_schedule(rewrite.module, &schedule, arena);
+  rewrite_write_out_elements(&rewrite, scratch);
+  Module *parsed = NULL;
+  int64_t peak_bytes = INT64_MAX;
+  if (module_reparse(rewrite.module, &schedule, PRINT_SCHEDULED, &parsed, NULL, scratch) == RH_OK) {
+    schedule = schedule_in_text_order(parsed, arena);
+    rh_memory memory = problem_measure(problem, problem->request->memory_model, parsed, &schedule);
+    peak_bytes = problem_counted_bytes(problem, &memory) + job->uncounted_bytes;
+    module_free(parsed);
+  }
+  module_free(rewrite.module);
+  arena_free(arena);
+  return peak_bytes;
 }
 
 Score judge_score(Attempt *attempt, const Problem *problem) {

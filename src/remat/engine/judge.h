@@ -10,6 +10,10 @@
  * RH_ERR_INTERNAL, or RH_ERR_INPUT if a plan was applied. */
 rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings *findings);
 
+/* What the peak of a job's module is if that is printed, parsed and measured like a result, but for
+ * what protects clones. A packing depends on the order of the text. */
+int64_t judge_peak(const RematJob *job);
+
 /* What the result comes to, time included, which is measured once. */
 Score judge_score(Attempt *attempt, const Problem *problem);
 

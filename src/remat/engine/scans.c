@@ -92,8 +92,8 @@ static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *
   return status;
 }
 
-/* Whether an attempt is better than the best one. Without a budget that needs it, segments must be
- * worth the time of their forward passes. */
+/* Whether an attempt is better than the best one. Without a budget that needs it, a parameter says
+ * what segments must be worth for the time of their forward passes. */
 static bool is_better(const Scans *scans, ScanAttempt *tried) {
   ScanAttempt *best = scans->best;
   if (!tried->attempt.result || !best->attempt.result) return tried->attempt.result;
@@ -122,7 +122,7 @@ static uint32_t num_cut_in(const ScanSteps *steps) {
   return count;
 }
 
-/* Without a budget, the lowest peak comes first, but a forward pass must be worth its time. */
+/* Without a budget, the lowest peak comes first, with what a forward pass must be worth. */
 static double promise_of(const Scans *scans, ScanAttempt *tried) {
   Score score = judge_score(&tried->attempt, &tried->problem);
   int64_t limit_bytes = scans->problem->options->limit_bytes;

@@ -36,6 +36,10 @@ typedef struct RematJob {
   const Collection *collection; /* the instructions that checkpoint=collection keeps */
   Patience *patience;           /* what may be spent; NULL = any amount, in tests only */
   struct SearchMemo *memo; /* of searches for lines (remat/search/memo.h); NULL = none is kept */
+  /* The peak of the module as it is now, as the engine will judge it, which prints the module and
+   * reads it again; NULL = take what `memory_model` counts for it. */
+  int64_t (*judged_peak)(const struct RematJob *job);
+  const void *judge;       /* what judged_peak() needs */
   const struct Plan *plan; /* the plan that remat_plan applies (remat/plan/plan.h) */
   rh_diags *diags;         /* receives why a plan cannot be applied, or an algorithm cannot run */
 } RematJob;

@@ -128,8 +128,7 @@ void patience_renew_shortly(Patience *patience, uint32_t num_insts,
   uint64_t num_steps = patience_steps_of(effort, num_insts, parameters);
   uint64_t num_more = multiply(num_steps, LONG_ROUNDS);
   patience_renew(patience, num_steps);
-  Patience *whole = shared(patience);
-  if (whole->num_more < num_more) whole->num_more = num_more;
+  shared(patience)->num_more = num_more;
 }
 
 bool patience_go_on(Patience *patience, uint64_t num_steps) {
@@ -141,6 +140,16 @@ bool patience_go_on(Patience *patience, uint64_t num_steps) {
   patience->is_over = false;
   if (whole != patience) whole->num_steps += num_steps;
   return true;
+}
+
+void patience_give_back(Patience *patience, uint64_t num_added, uint64_t num_spent) {
+  uint64_t num_left = patience_steps_left(patience);
+  uint64_t num_back = num_spent < num_added ? num_added - num_spent : 0;
+  if (!patience || patience->effort <= LARGE_EFFORT || num_back > num_left) return;
+  Patience *whole = shared(patience);
+  patience->num_steps -= num_back;
+  if (whole != patience) whole->num_steps -= num_back;
+  whole->num_more += num_back;
 }
 
 bool patience_is_over(const Patience *patience) {

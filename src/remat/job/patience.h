@@ -81,6 +81,11 @@ void patience_renew_shortly(Patience *patience, uint32_t num_insts,
  * are left, or if something else than steps has ended the search. */
 bool patience_go_on(Patience *patience, uint64_t num_steps);
 
+/* Takes back those of the steps that patience_go_on() has added and that have not been spent, so
+ * that they are additional ones again. With effort 0 and 1 they are not: there is little time, and
+ * a search takes some besides its steps. */
+void patience_give_back(Patience *patience, uint64_t num_added, uint64_t num_spent);
+
 /* Whether patience_spend() has returned false, or would do so without asking anybody. */
 bool patience_is_over(const Patience *patience);
 

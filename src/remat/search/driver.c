@@ -343,51 +343,48 @@ static Result search_starts(SearchJob *search, const Given *given, uint64_t num_
 /* ---- a budget that is missed ---- */
 
 enum {
-  RUNG_PERCENT = 10, /* of the peak that was given: rungs are its multiples */
-  NUM_RUNGS = 100 / RUNG_PERCENT - 1,
+  NUM_RUNGS = 10, /* tenths of the peak that was given, from 0 on: as low as possible */
   NUM_LEVELS = 2, /* of steps for a rung */
 };
 
 /* Which rungs have been tried, by level. */
 typedef struct Ladder {
-  int64_t given_bytes;
+  int64_t given_bytes, uncounted_bytes; /* that the budget bounds, and that it does not */
+  int64_t lowest_bytes;                 /* of a rung's result */
   bool is_tried[NUM_LEVELS][NUM_RUNGS];
 } Ladder;
 
-static int64_t rung_bytes(const Ladder *ladder, int rung) {
-  int percent = (rung + 1) * RUNG_PERCENT;
-  return ladder->given_bytes / 100 * percent + ladder->given_bytes % 100 * percent / 100;
+/* The limit for whom a tenth of what the budget bounds is the budget. */
+static PeakLimit rung_limit(const Ladder *ladder, int rung) {
+  int64_t bytes =
+      ladder->given_bytes / NUM_RUNGS * rung + ladder->given_bytes % NUM_RUNGS * rung / NUM_RUNGS;
+  return limit_of_peak((CountedLimit){bytes}, ladder->uncounted_bytes);
 }
 
 /* The highest rung that is below so many bytes; -1 = there is none. */
 static int rung_below(const Ladder *ladder, int64_t bytes) {
   int rung = NUM_RUNGS - 1;
-  while (rung >= 0 && rung_bytes(ladder, rung) >= bytes)
+  while (rung >= 0 && rung_limit(ladder, rung).bytes >= bytes)
     rung--;
   return rung;
 }
 
-/* The next rung to try, which depends on nothing but the best result and what was tried: first
- * those below it by half a rung or more, because one that the best result nearly meets often leads
- * to the same lines, then that one, what a looser limit leads to, and the one below it with more
- * steps. Returns false if that leads nowhere any more. */
-static bool next_rung(const Ladder *ladder, const RematParameters *parameters, int64_t best_bytes,
-                      int *rung, int *level) {
-  int below = rung_below(ladder, best_bytes);
-  int far_below = rung_below(ladder, best_bytes - ladder->given_bytes / 100 * RUNG_PERCENT / 2);
+/* The next rung to try: first those below the best result by half a rung or more, because one that
+ * the best result nearly meets often leads to the same lines, then that one, and what looser limits
+ * lead to. When all have been tried, the one below the lowest of their results has another try,
+ * with more steps. Returns false if that leads nowhere any more. */
+static bool next_rung(const Ladder *ladder, int64_t best_bytes, int *rung, int *level) {
+  int far_below = rung_below(ladder, best_bytes - ladder->given_bytes / NUM_RUNGS / 2);
   *level = 0;
-  for (*rung = far_below; *rung >= 0 && *rung > below - parameters->search_below; --*rung) {
+  for (*rung = far_below; *rung >= 0; --*rung) {
     if (!ladder->is_tried[0][*rung]) return true;
   }
-  for (*rung = below; *rung > far_below; --*rung) {
+  for (*rung = far_below + 1; *rung < NUM_RUNGS; ++*rung) {
     if (!ladder->is_tried[0][*rung]) return true;
   }
-  for (*rung = below + 1; *rung < NUM_RUNGS && *rung <= below + parameters->search_above; ++*rung) {
-    if (!ladder->is_tried[0][*rung]) return true;
-  }
-  *rung = below;
+  *rung = rung_below(ladder, ladder->lowest_bytes);
   *level = 1;
-  return below >= 0 && !ladder->is_tried[1][below];
+  return *rung >= 0 && !ladder->is_tried[1][*rung];
 }
 
 /* All searches of the entry. */
@@ -412,22 +409,36 @@ static void search_again(SearchJob *search, const Given *given) {
   search_job_analyze(search);
 }
 
-/* Searches as for another budget, and keeps the better result for this one. Returns whether that
- * meets it. */
-static bool search_as_for(Whole *whole, PeakLimit limit, uint64_t num_steps) {
+/* What counts of a result at the end: what it comes to where the engine judges it. */
+static void judge(SearchJob *search, Result *result) {
+  RematJob *job = search->job;
+  Score *score = &result->figures.taken;
+  if (job->judged_peak) {
+    remat_state_load(job, &result->state);
+    score->bytes = job->judged_peak(job);
+  }
+  score->is_met = score->bytes <= job->peak_limit.bytes;
+}
+
+/* Searches as for another budget, with additional steps, and keeps the better result for this one.
+ * Returns what it came to, for this one. Steps that were not needed are there for the next search.
+ */
+static Score search_as_for(Whole *whole, PeakLimit limit, uint64_t num_steps) {
   SearchJob *search = whole->search;
   RematJob *job = search->job;
   PeakLimit own = job->peak_limit;
+  uint64_t num_before = patience_steps_left(job->patience);
   search_again(search, &whole->given);
   job->peak_limit = limit;
   Result result = search_starts(search, &whole->given, num_steps);
   job->peak_limit = own;
-  Score *score = &result.figures.taken;
-  score->is_met = score->bytes <= own.bytes;
-  bool is_met = score->is_met, is_best = score_is_better(*score, whole->best.figures.taken);
+  patience_give_back(job->patience, num_steps, num_before - patience_steps_left(job->patience));
+  judge(search, &result);
+  Score found = result.figures.taken;
+  bool is_best = score_is_better(found, whole->best.figures.taken);
   arena_free(is_best ? whole->best.arena : result.arena);
   if (is_best) whole->best = result;
-  return is_met;
+  return found;
 }
 
 /* The steps of the next effort. */
@@ -435,31 +446,42 @@ static uint64_t more_steps(const Whole *whole) {
   return whole->num_steps / 2 * 7;
 }
 
+static void note_rung(Whole *whole, int64_t bytes) {
+  Ladder *ladder = &whole->ladder;
+  if (bytes < ladder->lowest_bytes) ladder->lowest_bytes = bytes;
+}
+
 static bool begin_ladder(void *of) {
   Whole *whole = of;
   RematJob *job = whole->search->job;
   remat_state_load(job, &whole->given.state);
-  whole->ladder = (Ladder){.given_bytes = remat_state_peak(job, whole->search->scratch)};
-  for (int i = 0; i < NUM_RUNGS; i++)
-    whole->ladder.is_tried[0][i] = rung_bytes(&whole->ladder, i) == job->peak_limit.bytes;
+  int64_t peak_bytes = remat_state_peak(job, whole->search->scratch);
+  whole->ladder = (Ladder){.given_bytes = peak_bytes - job->uncounted_bytes,
+                           .uncounted_bytes = job->uncounted_bytes,
+                           .lowest_bytes = INT64_MAX};
+  for (int i = 0; i < NUM_RUNGS; i++) {
+    if (rung_limit(&whole->ladder, i).bytes != job->peak_limit.bytes) continue;
+    whole->ladder.is_tried[0][i] = true;
+    note_rung(whole, whole->best.figures.taken.bytes);
+  }
   return true;
 }
 
 /* A limit does not always lead to a lower peak than a looser one, and not every budget that can be
  * met is met with the steps that there are. So whoever misses a budget searches as for other
- * budgets, too, which do not depend on this one, and does not end above what those come to. */
+ * budgets, too: always for the same ones, so that all who miss theirs end alike, and as low as
+ * those of them would that are met. */
 static bool try_rung(void *of, uint32_t number) {
   Whole *whole = of;
   int rung, level;
   (void)number;
   const RematJob *job = whole->search->job;
-  if (!next_rung(&whole->ladder, job->parameters, whole->best.figures.taken.bytes, &rung, &level))
-    return false;
+  if (!next_rung(&whole->ladder, whole->best.figures.taken.bytes, &rung, &level)) return false;
   uint64_t num_steps = level ? more_steps(whole) : whole->num_steps;
   if (!patience_go_on(job->patience, num_steps)) return false;
   whole->ladder.is_tried[level][rung] = true;
   whole->rung = rung;
-  (void)search_as_for(whole, (PeakLimit){rung_bytes(&whole->ladder, rung)}, num_steps);
+  note_rung(whole, search_as_for(whole, rung_limit(&whole->ladder, rung), num_steps).bytes);
   return true;
 }
 
@@ -470,12 +492,12 @@ static bool try_above_rung(void *of, uint32_t number) {
   RematJob *job = whole->search->job;
   if (whole->rung < 0) return false;
   if (number == 0) {
-    whole->low = rung_bytes(&whole->ladder, whole->rung);
+    whole->low = rung_limit(&whole->ladder, whole->rung).bytes;
     whole->high = job->peak_limit.bytes;
   }
   int64_t gap = whole->high - whole->low, middle = whole->low + gap / 2;
   if (gap <= 1 || !patience_go_on(job->patience, whole->num_steps)) return false;
-  bool is_met = search_as_for(whole, (PeakLimit){middle}, whole->num_steps);
+  bool is_met = search_as_for(whole, (PeakLimit){middle}, whole->num_steps).is_met;
   *(is_met ? &whole->low : &whole->high) = middle;
   return true;
 }
@@ -508,6 +530,7 @@ void drive_search(SearchJob *search) {
                  .num_steps = patience_steps_left(search->job->patience),
                  .rung = -1};
   whole.best = search_starts(search, &whole.given, whole.num_steps);
+  judge(search, &whole.best);
   Drive drive_further = {.of = &whole, .best = &whole.best.figures.taken};
   drive(&drive_further, further, sizeof further / sizeof *further);
   search_job_restore(search, &whole.best.state, whole.best.num_steps);

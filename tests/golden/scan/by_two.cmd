@@ -1,1 +1,1 @@
-by_two.hlo --small-node-limit=0 --algorithm=scan --mem-limit=min --quiet -o -
+by_two.hlo --small-node-limit=0 --algorithm=scan --mem-limit=min --set=scan.segment-gain=10 --quiet -o -

@@ -1,1 +1,1 @@
-layers.hlo --copies=pending --small-node-limit=0 --algorithm=scan --mem-limit=min --quiet --dump-dot=graphs --dot-filter=computation:back.body
+layers.hlo --copies=pending --small-node-limit=0 --algorithm=scan --mem-limit=min --set=scan.segment-gain=10 --quiet --dump-dot=graphs --dot-filter=computation:back.body

@@ -1,1 +1,1 @@
-fused.hlo --small-node-limit=0 --algorithm=scan --mem-limit=min --quiet -o -
+fused.hlo --small-node-limit=0 --algorithm=scan --mem-limit=min --set=scan.segment-gain=10 --quiet -o -

@@ -1,1 +1,1 @@
-gru.hlo --copies=pending --small-node-limit=0 --algorithm=scan --mem-limit=min --quiet --save-plan=-
+gru.hlo --copies=pending --small-node-limit=0 --algorithm=scan --mem-limit=min --set=scan.segment-gain=10 --quiet --save-plan=-
