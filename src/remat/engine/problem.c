@@ -84,7 +84,8 @@ rh_status problem_prepare(Problem *problem, Findings *findings, const RematReque
   rh_status status = prepare(problem, findings, request, request->module, diags);
   uint32_t num_insts = request->module->module->insts.len;
   problem->patience = patience;
-  problem->memo = search_memo_new((uint64_t)problem->parameters.search_memo, problem->arena);
+  uint64_t most_kept = (uint64_t)problem->parameters.search_memo;
+  problem->memo = most_kept ? search_memo_new(most_kept, problem->arena) : NULL;
   patience->num_more =
       patience_more_steps_of(patience_effort(patience), num_insts, &problem->parameters);
   patience->num_steps =

@@ -28,7 +28,7 @@ typedef struct Problem {
   Collection collection;
   RematParameters parameters;
   Patience *patience;      /* of the whole run, variants included */
-  SearchMemo *memo;        /* of the whole run, too */
+  SearchMemo *memo;        /* of the whole run, too; NULL = none is kept */
   const uint8_t *steering; /* by InstId of the input: see remat/legality/steering.h */
   Arena *arena, *scratch;
   rh_diags *diags;

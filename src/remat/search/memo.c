@@ -22,68 +22,78 @@ SearchMemo *search_memo_new(uint64_t most_kept, Arena *arena) {
 
 /* ---- queries ---- */
 
-static uint64_t mix_double(uint64_t hash, double value) {
+/* Two hashes of the same, made in one walk. */
+typedef struct Hashes {
+  uint64_t of[2];
+} Hashes;
+
+static void mix(Hashes *hashes, uint64_t value) {
+  for (int i = 0; i < 2; i++)
+    hashes->of[i] = hash_mix(hashes->of[i], value);
+}
+
+static void mix_double(Hashes *hashes, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
-  return hash_mix(hash, bits);
+  mix(hashes, bits);
 }
 
-static uint64_t mix_pair(uint64_t hash, uint32_t a, uint32_t b) {
-  return hash_mix(hash, (uint64_t)a << 32 | b);
+static void mix_pair(Hashes *hashes, uint32_t a, uint32_t b) {
+  mix(hashes, (uint64_t)a << 32 | b);
 }
 
-static uint64_t mix_node(uint64_t hash, const SearchNode *node) {
-  hash = mix_pair(hash, node->num_operands, node->num_parts);
-  hash = mix_pair(hash, node->num_waits, node->flags);
-  hash = mix_double(hash, node->seconds);
-  hash = hash_mix(hash, (uint64_t)node->inner_bytes);
-  return hash_mix(hash, (uint64_t)node->twice_bytes);
+static void mix_node(Hashes *hashes, const SearchNode *node) {
+  mix_pair(hashes, node->num_operands, node->num_parts);
+  mix_pair(hashes, node->num_waits, node->flags);
+  mix_double(hashes, node->seconds);
+  mix(hashes, (uint64_t)node->inner_bytes);
+  mix(hashes, (uint64_t)node->twice_bytes);
 }
 
-static uint64_t mix_part(uint64_t hash, const NodePart *part) {
-  hash = hash_mix(hash, (uint64_t)part->bytes);
-  hash = mix_pair(hash, part->operand, part->of_operand);
-  return mix_pair(hash, part->num_reuses, part->overwriter);
+static void mix_part(Hashes *hashes, const NodePart *part) {
+  mix(hashes, (uint64_t)part->bytes);
+  mix_pair(hashes, part->operand, part->of_operand);
+  mix_pair(hashes, part->num_reuses, part->overwriter);
 }
 
-static uint64_t mix_graph(uint64_t hash, const SearchGraph *graph) {
+static void mix_graph(Hashes *hashes, const SearchGraph *graph) {
   for (NodeId node = 0; node < graph->num_nodes; node++)
-    hash = mix_node(hash, &graph->nodes[node]);
+    mix_node(hashes, &graph->nodes[node]);
   for (uint32_t i = 0; i < graph->operands.len; i++) {
     const NodeOperand *operand = &graph->operands.data[i];
-    hash = mix_pair(hash, operand->node, operand->is_copied);
-    hash = mix_pair(hash, operand->first_part, operand->num_parts);
+    mix_pair(hashes, operand->node, operand->is_copied);
+    mix_pair(hashes, operand->first_part, operand->num_parts);
   }
   for (uint32_t i = 0; i < graph->parts.len; i++)
-    hash = mix_part(hash, &graph->parts.data[i]);
+    mix_part(hashes, &graph->parts.data[i]);
   for (uint32_t i = 0; i < graph->reuses.len; i++) {
     const NodeReuse *reuse = &graph->reuses.data[i];
-    hash = mix_pair(hash, reuse->operand, reuse->part);
-    hash = hash_mix(hash, reuse->is_counted_twice);
+    mix_pair(hashes, reuse->operand, reuse->part);
+    mix(hashes, reuse->is_counted_twice);
   }
   for (uint32_t i = 0; i < graph->waits.len; i++)
-    hash = hash_mix(hash, graph->waits.data[i]);
-  hash = mix_double(hash, graph->seconds_per_byte);
-  hash = hash_mix(hash, (uint64_t)graph->held_bytes);
-  return mix_pair(hash, graph->has_given_bytes, graph->has_overwriters);
+    mix(hashes, graph->waits.data[i]);
+  mix_double(hashes, graph->seconds_per_byte);
+  mix(hashes, (uint64_t)graph->held_bytes);
+  mix_pair(hashes, graph->has_given_bytes, graph->has_overwriters);
 }
 
-static uint64_t mix_line(uint64_t hash, const Line *line) {
-  hash = hash_mix(hash, line->len);
+static void mix_line(Hashes *hashes, const Line *line) {
+  mix(hashes, line->len);
   for (StepId step = 0; step < line->len; step++)
-    hash = hash_mix(hash, line->nodes[step]);
+    mix(hashes, line->nodes[step]);
   for (uint32_t i = 0; i < line->first_source[line->len]; i++)
-    hash = hash_mix(hash, line->sources[i]);
-  return hash;
+    mix(hashes, line->sources[i]);
 }
 
 MemoQuery search_memo_query(const Line *given, int64_t limit_bytes, const SearchRules *rules) {
-  MemoQuery query = {.limit_bytes = limit_bytes,
+  Hashes hashes = {{HASH_SEED, HASH_SEED + 1}};
+  mix_graph(&hashes, given->graph);
+  mix_line(&hashes, given);
+  return (MemoQuery){.hash = {hashes.of[0], hashes.of[1]},
+                     .limit_bytes = limit_bytes,
                      .is_thorough = rules->is_thorough,
                      .keeps_order = rules->keeps_order};
-  for (uint64_t i = 0; i < 2; i++)
-    query.hash[i] = mix_line(mix_graph(HASH_SEED + i, given->graph), given);
-  return query;
 }
 
 static bool is_same(const MemoQuery *a, const MemoQuery *b) {
@@ -122,7 +132,7 @@ bool search_memo_find(const SearchMemo *memo, const MemoQuery *query, const Sear
     if (!is_same(&known->query, query)) continue;
     if (known->num_spent >= num_steps / ENOUGH) continue;
     *best = copied(&known->best, graph, out);
-    if (others) copy_others(&known->others, graph, others, out);
+    copy_others(&known->others, graph, others, out);
     (void)patience_spend(patience, known->num_spent);
     return true;
   }

@@ -31,7 +31,7 @@ typedef struct MemoQuery {
 MemoQuery search_memo_query(const Line *given, int64_t limit_bytes, const SearchRules *rules);
 
 /* Whether the same search is known, and there are enough steps for it. Then hands over what it has
- * found, in `out`, and spends what it has spent. `others` may be NULL. */
+ * found, in `out`, and spends what it has spent. */
 bool search_memo_find(const SearchMemo *memo, const MemoQuery *query, const SearchGraph *graph,
                       Patience *patience, PricedLine *best, OtherLines *others, Arena *out);
 
