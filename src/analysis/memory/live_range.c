@@ -32,7 +32,7 @@ typedef struct Frames {
   VEC(Frame) stack;
 } Frames;
 
-InstId runner_at(const Module *module, InstId id) {
+InstId inst_whose_callees_run_at(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode == OPCODE_ASYNC_START && inst->num_operands == 0) {
     const IdList users = inst->users;
@@ -51,7 +51,7 @@ InstId runner_at(const Module *module, InstId id) {
 /* Callee number `index` of the instruction, if it is to be laid out before the instruction; NO_ID
  * when there is none. */
 static CompId callee_before(const Module *module, InstId id, uint32_t index) {
-  InstId runner = runner_at(module, id);
+  InstId runner = inst_whose_callees_run_at(module, id);
   if (runner == NO_ID || !inst_runs_callees(module, runner)) return NO_ID;
   if (index >= inst_get(module, runner)->num_callees) return NO_ID;
   return inst_callee_to_run(module, runner, index);
@@ -84,7 +84,8 @@ static void flatten(Builder *builder) {
       if (builder->span_of[callee].start != NO_TIME || builder->schedule->of[callee].len == 0) {
         continue;
       }
-      bool is_async = inst_get(module, runner_at(module, id))->opcode == OPCODE_ASYNC_START;
+      bool is_async =
+          inst_get(module, inst_whose_callees_run_at(module, id))->opcode == OPCODE_ASYNC_START;
       push_frame(builder, &frames, callee, is_async ? callee : frame->async_context);
       continue;
     }

@@ -56,7 +56,7 @@ RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buf
 /* The instruction whose computations run when `id` does: `id` itself, or none (NO_ID) for an
  * async-start without operands, whose computation runs with the async-update that brings them
  * (XLA:TPU's SparseCore); for that update it is the start. */
-InstId runner_at(const Module *module, InstId id);
+InstId inst_whose_callees_run_at(const Module *module, InstId id);
 
 /* Whether the value is what XLA:TPU keeps in the device's memory beside operands and results while
  * something runs asynchronously, on a SparseCore for example. */

@@ -335,7 +335,7 @@ static void pass_parameters(Walk *walk, InstId caller, uint32_t index, CompId co
 
 /* Computation number `index` of those that run when `id` does; NO_ID when there is none. */
 static CompId callee_at(const Walk *walk, InstId id, uint32_t index) {
-  InstId runner = runner_at(walk->module, id);
+  InstId runner = inst_whose_callees_run_at(walk->module, id);
   if (runner == NO_ID || !inst_runs_callees(walk->module, runner)) return NO_ID;
   if (index >= inst_get(walk->module, runner)->num_callees) return NO_ID;
   return inst_callee_to_run(walk->module, runner, index);
