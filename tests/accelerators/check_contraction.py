@@ -7,7 +7,9 @@ scripts/check/accelerators --contraction, in an environment that has JAX and the
     in kernels of loops and in Triton's, whether a product and a sum are in one kernel or in two.
  2. What one kernel computes of arithmetic, two kernels compute with the same instructions, divided at a value that is
     handed on in memory.
- 3. Some elementary functions are other instructions in Triton's kernels than in loops, so a fusion of another
+ 3. What a kernel adds up of a slice of an array, it adds up with the same instructions whether the array has many slices
+    or one.
+ 4. Some elementary functions are other instructions in Triton's kernels than in loops, so a fusion of another
     kind than a loop must stay what it is. If none is any more, the rule is stricter than it has to be, which is said.
 
 usage: check_contraction.py --folder=FOLDER [--target=h100]. Ends with 1 if a count is another one."""
@@ -47,7 +49,12 @@ def programs():
         p = c * d
         return (a * b + p) + p * b
 
+    def rows_of_slice(stack, factor, index):
+        return (jax.lax.dynamic_index_in_dim(stack, index[0, 0].astype(int), keepdims=False) * factor).sum(-1)
+
     return {
+        "slice_of_many": lambda a, b, c, d: rows_of_slice(a.reshape(8, -1, COLUMNS), b[:ROWS // 8], c),
+        "slice_of_one": lambda a, b, c, d: rows_of_slice(a.reshape(8, -1, COLUMNS)[:1], b[:ROWS // 8], c),
         "sum": lambda a, b, c, d: a * b + c,
         "sum_apart": lambda a, b, c, d: apart(a * b) + c,
         "compete": lambda a, b, c, d: a * b + c * d,
@@ -105,7 +112,7 @@ def per_element(counts):
 
 def faults_of(counts, is_triton):
     for name in ("sum", "sum_apart", "compete", "compete_apart", "shared", "shared_apart", "sum_bf16", "rows",
-                 "rows_compete"):
+                 "rows_compete", "slice_of_many", "slice_of_one"):
         if not counts[name]:
             yield f"{name}: there is no PTX"
         for operation in counts[name]:
@@ -116,6 +123,8 @@ def faults_of(counts, is_triton):
     for name in ("sum", "compete", "shared"):
         if counts[name] != counts[f"{name}_apart"]:
             yield f"{name}: {dict(counts[name])} in one kernel, {dict(counts[name + '_apart'])} in two"
+    if counts["slice_of_many"] != counts["slice_of_one"]:
+        yield f"a slice of many: {dict(counts['slice_of_many'])}, of one: {dict(counts['slice_of_one'])}"
     for name in ("rows", "rows_compete", *(f"{f}_rows" for f in FUNCTIONS)):
         if not is_triton[name]:
             yield f"{name}: Triton does not compile it any more, so nothing is known of Triton"

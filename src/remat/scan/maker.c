@@ -8,8 +8,8 @@
 #include "analysis/loop/count.h"
 #include "ir/written_shape.h"
 #include "remat/rewrite/dce.h"
-#include "remat/rewrite/fuse.h"
 #include "remat/scan/carry.h"
+#include "remat/scan/fuse_clones.h"
 #include "remat/scan/narrow.h"
 #include "remat/scan/same_values.h"
 #include "remat/scan/slots.h"
@@ -496,60 +496,6 @@ void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint3
   }
 }
 
-/* Whether a number that follows from a counter of the loop is read only while that has its value:
- * in memory, the next one takes its place. */
-static bool is_read_in_time(const Maker *maker, const uint32_t *position, InstId number) {
-  const Module *module = maker->module;
-  if (!maker->rewrite->starts_kernels || inst_get(module, number)->num_operands != 1) return false;
-  const Instruction *element = inst_get(module, inst_operand(module, number, 0));
-  InstId root = comp_get(module, element->parent)->root;
-  bool is_counter =
-      element->opcode == OPCODE_GET_TUPLE_ELEMENT &&
-      inst_get(module, inst_operand(module, inst_operand(module, number, 0), 0))->opcode ==
-          OPCODE_PARAMETER &&
-      inst_get(module, root)->opcode == OPCODE_TUPLE &&
-      element->index < inst_get(module, root)->num_operands;
-  if (!is_counter) return false;
-  InstId next = inst_operand(module, root, (uint32_t)element->index);
-  for (uint32_t i = 0; i < inst_get(module, number)->users.len; i++) {
-    if (position[inst_users(module, number)[i]] >= position[next]) return false;
-  }
-  return true;
-}
-
-static uint32_t *positions_in(const Maker *maker, Arena *out) {
-  const Schedule *schedule = maker->schedule;
-  uint32_t *position = arena_zarray(out, uint32_t, maker->module->insts.len);
-  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
-    for (uint32_t i = 0; i < schedule->of[comp].len; i++)
-      position[schedule->of[comp].ids[i]] = i;
-  }
-  return position;
-}
-
-/* Merges clones into their readers, as XLA's fusion passes would have done: in the writing loop,
- * the stack was a second reader. Readers come after what they read, so that chains are merged, too.
- */
-static void fuse_clones(Maker *maker, Arena *scratch) {
-  const Module *module = maker->module;
-  Schedule *schedule = maker->schedule;
-  const uint32_t *position = positions_in(maker, maker->arena);
-  for (InstId id = module->insts.len; id-- > maker->num_old;) {
-    const Instruction *inst = inst_get(module, id);
-    bool is_made = inst->flags & INST_REMAT && inst->opcode == OPCODE_FUSION;
-    if (inst->flags & INST_DEAD || !is_made) continue;
-    if (shape_is_effective_scalar(inst_shape(module, id)) && !is_read_in_time(maker, position, id))
-      continue;
-    ArenaMark mark = arena_mark(scratch);
-    IdVec changed = {0};
-    (void)fuse_into_readers(maker->rewrite, id, &changed, scratch, scratch);
-    for (uint32_t i = 0; i < changed.len; i++) { /* the text is in the order of the list now */
-      if (changed.data[i] < schedule->num_comps) schedule->of[changed.data[i]].len = 0;
-    }
-    arena_reset(scratch, mark);
-  }
-}
-
 /* Whether an instruction fills memory of its own with one number. */
 static bool is_new_array(const Module *module, InstId id) {
   if (inst_get(module, id)->opcode == OPCODE_FUSION)
@@ -595,7 +541,7 @@ void maker_finish(Maker *maker, Arena *out, Arena *scratch) {
   same_values_merge(rewrite, &loops, maker->schedule, maker->is_lean, scratch);
   loops = loops_find(module, &graph, arena, scratch);
   carry_drop_unread(rewrite, &loops, scratch);
-  fuse_clones(maker, scratch);
+  scan_fuse_clones(maker, scratch);
   dce_run(rewrite, scratch);
   loops = loops_find(module, &graph, arena, scratch);
   drop_last_copies(rewrite, &loops, scratch);
