@@ -24,9 +24,9 @@ def main():
         known = advice_patcher.load(order["remedies"])
         sizes = sys.modules["programs"].Sizes(f"{order['seed']} {order['program']}")
         sizes.scale = SCALES[target.platform]
-        program = known[order["program"]](sizes)
-        program.donated = advice_patcher.donated(program, order["remedies"])
         try:
+            program = known[order["program"]](sizes)  # which may trace the program for its parameters
+            program.donated = advice_patcher.donated(program, order["remedies"])
             lowered = lower(program, order["program"], target)
         except (TypeError, ValueError) as error:
             if not any(remedy["kind"].startswith("chunk") for remedy in order["remedies"]):

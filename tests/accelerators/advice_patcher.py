@@ -48,6 +48,15 @@ def _named(tree, name, is_class=False):
     raise CannotApply(f"there is no {name}")
 
 
+def _defining(trees, tree, name):
+    """The tree with a function that this one defines or imports, by its qualified name."""
+    first = name.partition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in trees and first in [alias.name for alias in node.names]:
+            return trees[node.module]
+    return tree
+
+
 def _around(tree, line):
     """The innermost function that has a line."""
     found = [node for _, node in _functions(tree)
@@ -97,7 +106,7 @@ class _Without(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _checkpoint_scope(tree, remedy):
+def _checkpoint_scope(tree, remedy, trees):
     """What the code of the advice says: its callable, around what it names, with its keywords."""
     if "in place of the one whose" in remedy["code"] and remedy["every"] > 1:
         _Without(f"at_some({remedy['every']}, {remedy['function'].rpartition('.')[2]!r})").visit(tree)
@@ -107,8 +116,9 @@ def _checkpoint_scope(tree, remedy):
     names = {int(line): name for name, line in
              re.findall(r'checkpoint_name\(x, "(\w+)"\)  # x: the product of .*:(\d+)', remedy["code"])}
     if names:
-        _Naming(names).visit(tree)
-        ast.fix_missing_locations(tree)
+        defining = _defining(trees, tree, remedy["function"])
+        _Naming(names).visit(defining)
+        ast.fix_missing_locations(defining)
     call = ast.parse(remedy["code"].replace("…", "...").split("\n")[-1], mode="eval").body
     wrap = ast.unparse(call.func)
     keywords = "".join(f", {ast.unparse(keyword)}" for keyword in call.keywords)
@@ -117,11 +127,11 @@ def _checkpoint_scope(tree, remedy):
         return _decorate(_named(tree, argument, is_class=True), f"__patcher__.of_class({wrap!r}{keywords})")
     if not remedy["function"]:
         raise CannotApply("a scope alone is no function")
-    node = _named(tree, remedy["function"])
+    node = _named(_defining(trees, tree, remedy["function"]), remedy["function"])
     return _decorate(node, f"__patcher__.of_function({wrap!r}, {remedy['every']}{keywords})")
 
 
-def _chunk(tree, remedy):
+def _chunk(tree, remedy, _):
     _decorate(_around(tree, remedy["source_line"]), f"__patcher__.in_pieces({remedy['num_chunks']})")
 
 
@@ -130,13 +140,13 @@ _IN_SOURCE = {"checkpoint-scope": _checkpoint_scope, "chunk": _chunk, "chunk-los
 
 def load(remedies):
     """Modules of programs, changed, in the place of those that are imported: {name: function that makes a program}."""
-    made = {}
-    for name in FILES:
+    made, trees = {}, {name: ast.parse((HERE / f"{name}.py").read_text()) for name in FILES}
+    for remedy in remedies:
+        name = pathlib.Path(remedy["source_file"] or "").stem
+        if name in trees and remedy["kind"] in _IN_SOURCE:
+            _IN_SOURCE[remedy["kind"]](trees[name], remedy, trees)
+    for name, tree in trees.items():
         path = HERE / f"{name}.py"
-        tree = ast.parse(path.read_text())
-        for remedy in remedies:
-            if pathlib.Path(remedy["source_file"] or "").name == path.name and remedy["kind"] in _IN_SOURCE:
-                _IN_SOURCE[remedy["kind"]](tree, remedy)
         module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path))
         sys.modules[name] = module
         module.__patcher__ = sys.modules[__name__]

@@ -8,6 +8,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+from advice_programs import attention, block, block_shapes, norm
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from programs import Program, f32, i32
@@ -143,35 +144,18 @@ def _cross_entropy(h, w, y):
     return jnp.mean(jax.nn.logsumexp(z, -1) - jnp.take_along_axis(z, y[..., None], -1)[..., 0])
 
 
-def norm(x):
-    return (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
-
-
-def attention(w, x):
-    q, k, v = jnp.split(x @ w["qkv"], 3, -1)
-    scores = jnp.einsum("btd,bsd->bts", q, k) / x.shape[-1]**0.5
-    return jnp.einsum("bts,bsd->btd", jax.nn.softmax(scores, -1), v) @ w["out"]
-
-
-def _gpt_block(w, x):
-    x = x + attention(w, norm(x))
-    return x + jax.nn.gelu(norm(x) @ w["up"]) @ w["down"]
-
-
 def _gpt_shapes(width, layers, words):
-    block = {"qkv": f32(width, 3 * width), "out": f32(width, width), "up": f32(width, 4 * width),
-             "down": f32(4 * width, width)}
-    return {"embed": f32(words, width), "blocks": [block] * layers, "head": f32(width, words)}
+    return {"embed": f32(words, width), "blocks": [block_shapes(width)] * layers, "head": f32(width, words)}
 
 
-def _gpt(sizes, words, block, whole=lambda network: network):
-    """Of `words` words; `block` and `whole` are the functions with what is around them."""
+def _gpt(sizes, words, layer, whole=lambda network: network):
+    """Of `words` words; `layer` and `whole` are the functions with what is around them."""
     width, length, layers, batch = sizes.among(128, 192), sizes.among(128, 192), sizes.among(4, 6), sizes.many(2, 4)
 
     def network(ws, tokens):
         x = ws["embed"][tokens]
         for w in ws["blocks"]:
-            x = block(w, x)
+            x = layer(w, x)
         return norm(x)
 
     def loss(ws, tokens, labels):
@@ -181,12 +165,12 @@ def _gpt(sizes, words, block, whole=lambda network: network):
 
 @program(*LOSS_IN_PIECES)
 def gpt_many_words(sizes):
-    return _gpt(sizes, sizes.among(16384, 24000), jax.checkpoint(_gpt_block))
+    return _gpt(sizes, sizes.among(16384, 24000), jax.checkpoint(block))
 
 
 @program(*CHECKPOINT)
 def gpt_few_words(sizes):
-    return _gpt(sizes, sizes.among(96, 128), _gpt_block)
+    return _gpt(sizes, sizes.among(96, 128), block)
 
 
 @program(*LOSS_IN_PIECES)
@@ -222,7 +206,7 @@ def contrastive(sizes):
 @program(*CHECKPOINT)
 def gpt_whole(sizes):
     """A checkpoint around everything."""
-    return _gpt(sizes, 128, _gpt_block, jax.checkpoint)
+    return _gpt(sizes, 128, block, jax.checkpoint)
 
 
 @program(*CHECKPOINT)
@@ -246,19 +230,19 @@ def mlp_whole(sizes):
 
 @program(*CHECKPOINT)
 def gpt_dots_saved(sizes):
-    return _gpt(sizes, 128, jax.checkpoint(_gpt_block, policy=jax.checkpoint_policies.dots_saveable))
+    return _gpt(sizes, 128, jax.checkpoint(block, policy=jax.checkpoint_policies.dots_saveable))
 
 
 @program(*CHECKPOINT)
 def gpt_names_saved(sizes):
-    def block(w, x):
+    def named_block(w, x):
         x = x + checkpoint_name(attention(w, norm(x)), "attention")
         h = checkpoint_name(norm(x) @ w["up"], "up")
         return x + checkpoint_name(jax.nn.gelu(h), "gelu") @ w["down"]
     policy = jax.checkpoint_policies.save_only_these_names("attention", "up", "gelu")
-    return _gpt(sizes, 128, jax.checkpoint(block, policy=policy))
+    return _gpt(sizes, 128, jax.checkpoint(named_block, policy=policy))
 
 
 @program(*CHECKPOINT)
 def gpt_merged(sizes):
-    return _gpt(sizes, 128, functools.partial(jax.checkpoint, prevent_cse=False)(_gpt_block))
+    return _gpt(sizes, 128, functools.partial(jax.checkpoint, prevent_cse=False)(block))
