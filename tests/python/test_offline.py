@@ -198,9 +198,9 @@ class Rematerializing(PackageTest):
         self.assertLess(result.memory_after.peak_bytes, result.memory_before.peak_bytes)
         self.assertIn(", min, ", repr(result))
         self.assertIn("limit: min; ", result._repr_html_())
-        result = remat_hlo.load(GPT).remat("25MiB", effort=0)
+        result = remat_hlo.load(GPT).remat("22MiB", effort=0)
         self.assertEqual((result.is_met, result.hardly_helps), (False, False))
-        self.assertIn("limit 25.00 MiB, not met", repr(result))
+        self.assertIn("limit 22.00 MiB, not met", repr(result))
         self.assertIn(("effort", "5"), [(way.option, way.value) for way in result.may_help])
 
     def test_plan(self):
@@ -899,7 +899,7 @@ class Faults(PackageTest):
                 module.difference(after)
         with mock.patch.object(_module, "Way", side_effect=ValueError("made for the test")):
             with self.assertRaisesRegex(ValueError, "made for the test"):
-                print(module.remat("25MiB", effort=0).may_help)
+                print(module.remat("22MiB", effort=0).may_help)
 
     def test_ctrl_c(self):
         """It ends a search that would take minutes, in whichever function of the library that is."""
