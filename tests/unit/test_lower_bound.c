@@ -97,6 +97,12 @@ static const struct {
      "p = f32[1] parameter(0)\n a = f32[1024] broadcast(p), dimensions={0}\n"
      "c = f32[1024] fusion(a), kind=kLoop, calls=f\n ROOT s = f32[1] slice(c), slice={[0:1]}\n",
      CONSTANTS_LIVE, 4 * K + 4, "a"},
+    {"dead code keeps a fusion from taking the memory of its operand",
+     "f { a = f32[1024] parameter(0)\n m = f32[32] slice(a), slice={[0:32]}\n"
+     "ROOT n = f32[1024] abs(a) }\n",
+     "p = f32[1] parameter(0)\n a = f32[1024] broadcast(p), dimensions={0}\n"
+     "c = f32[1024] fusion(a), kind=kLoop, calls=f\n ROOT s = f32[1] slice(c), slice={[0:1]}\n",
+     CONSTANTS_APART, 4 * K + 4, "a"},
     {"results of one reduction",
      "h { i = f32[] parameter(0)\n j = f32[] parameter(1)\n k = f32[] parameter(2)\n"
      "l = f32[] parameter(3)\n x = f32[] add(i, k)\n y = f32[] add(j, l)\n"

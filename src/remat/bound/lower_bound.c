@@ -287,6 +287,15 @@ static bool is_alone(Bound *bound, LogicalId id) {
   return true;
 }
 
+/* Dead code in a fusion may be all that keeps a result from taking the memory of an operand. */
+static bool has_dead_code(const Bound *bound, InstId fusion) {
+  CompId comp = inst_callees(bound->module, fusion)[0];
+  for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
+    if (bound->is_dead[comp_inst(bound->module, comp, i)]) return true;
+  }
+  return false;
+}
+
 /* Whether a result certainly has memory of its own beside the operands. Recomputation changes
  * neither the opcodes and shapes that decide this, nor which operands are the same. */
 static bool is_beside_operands(Bound *bound, InstId id, LogicalId buffer) {
@@ -308,6 +317,7 @@ static bool is_beside_operands(Bound *bound, InstId id, LogicalId buffer) {
     default: return false;
   }
   if (inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING)) return false;
+  if (inst->opcode == OPCODE_FUSION && has_dead_code(bound, id)) return false;
   if (!is_alone(bound, buffer)) return false;
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
