@@ -84,21 +84,26 @@ test_preset() {
   esac
 }
 
+# conclude_compiled NAME CODE LOG DETAIL: how a run of scripts/check/accelerators ended.
+conclude_compiled() {
+  case $2 in
+    0) conclude "$1" passed "$4" ;;
+    77) conclude "$1" skipped "$4" ;;
+    124) conclude "$1" skipped "not done in time" ;;
+    *)
+      grep 'FAULT' "$3" || tail -60 "$3"
+      conclude "$1" failed "$4"
+      ;;
+  esac
+}
+
 # What the rule of rounding takes for granted of the code of XLA:GPU and XLA:TPU.
 check_contraction() {
   log=$project/build/contraction.log
   code=0
   limited "$log" 300 "$project/scripts/check/accelerators" --contraction || code=$?
   seen=$(grep 'check/accelerators: skipped\|is contracted' "$log" | tr '\n' ';' || true)
-  case $code in
-    0) conclude contraction passed "$seen" ;;
-    77) conclude contraction skipped "$seen" ;;
-    124) conclude contraction skipped "not done in time" ;;
-    *)
-      grep 'FAULT' "$log" || tail -60 "$log"
-      conclude contraction failed "$seen"
-      ;;
-  esac
+  conclude_compiled contraction "$code" "$log" "$seen"
 }
 
 check_manual() {
@@ -179,15 +184,7 @@ check_accelerators() {
   limited "$log" $((most * 60 + 60)) "$project/scripts/check/accelerators" --minutes="$most" \
     --targets=v5e,v5p,v6e,a100,h100,b200 ${seed:+--seed=$seed} || code=$?
   seen=$(grep 'check/accelerators: skipped\|^walked \|^accelerators: ' "$log" | tr '\n' ';' || true)
-  case $code in
-    0) conclude accelerators passed "$seen" ;;
-    77) conclude accelerators skipped "$seen" ;;
-    124) conclude accelerators skipped "not done in time" ;;
-    *)
-      grep 'FAULT' "$log" || tail -60 "$log"
-      conclude accelerators failed "$seen"
-      ;;
-  esac
+  conclude_compiled accelerators "$code" "$log" "$seen"
 }
 
 # In CI sizes and seeds follow from the sources, so that a run of a commit can be repeated; otherwise they are drawn.

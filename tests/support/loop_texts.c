@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "remat/verify/verify.h"
+#include "support.h"
+
 const char *const loop_scan[] = {
     "HloModule m\n",
     "fc { t = " LOOP_FORTH
@@ -499,4 +502,28 @@ char *loop_text_edited(const char *row, const char *const *parts, const LoopEdit
     result = changed;
   }
   return result;
+}
+
+void loop_check_verdict(const char *row, const char *const *parts, const LoopEdit *edits,
+                        const char *why) {
+  const LoopEdit none[MAX_LOOP_EDITS] = {{0}};
+  char *text_before = loop_text_edited(row, parts, none);
+  char *text_after = loop_text_edited(row, parts, edits);
+  Fixture before = fixture_parse(text_before), after = fixture_parse(text_after);
+  rh_diags *diags = rh_diags_new();
+  rh_status status = verify_modules(before.module, after.module, true, true, diags, after.scratch);
+  char *notes = diags_as_text(diags, "", 0);
+  ck_assert_msg(status == (why ? RH_NOT_EQUIVALENT : RH_OK), "%s: %d\n%s", row, status, notes);
+  bool is_rounding = why && strcmp(why, LOOP_ROUNDING) == 0;
+  ck_assert_msg(!why || is_rounding || strstr(notes, why), "%s: %s", row, notes);
+  if (why) {
+    status = verify_modules(before.module, after.module, true, false, diags, after.scratch);
+    ck_assert_msg((status == RH_OK) == is_rounding, "%s: %d without the rule", row, status);
+  }
+  free(notes);
+  rh_diags_free(diags);
+  fixture_free(&before);
+  fixture_free(&after);
+  free(text_before);
+  free(text_after);
 }

@@ -48,6 +48,15 @@ char *loop_text_edited(const char *name, const char *const *text, const LoopEdit
         " d = f32[4] fusion(yr, dx), kind=kLoop, calls=back"                                  \
   }
 
+/* A reason of loop_check_verdict(): the values are the same, and only how they are rounded may not
+ * be. */
+#define LOOP_ROUNDING "the values are the same, but may be rounded otherwise"
+
+/* Fails unless a text and the same with edits are equivalent, where `why` is NULL, or differ for
+ * that reason: LOOP_ROUNDING, or a part of the message, and then they differ whatever rounds. */
+void loop_check_verdict(const char *row, const char *const *parts, const LoopEdit *edits,
+                        const char *why);
+
 /* The state of loops in loop_scan and loop_segments. */
 #define LOOP_BACK "(s32[], f32[4], f32[6,4]{1,0}, f32[6,4], f32[6,4])"
 #define LOOP_FORTH "(s32[], f32[4], f32[6,4]{1,0}, f32[6,4])"

@@ -268,10 +268,12 @@ END_TEST
   " ROOT c = f32[] call(x, y), to_apply=s, frontend_attributes={xla_cpu_small_call=\"true\"}\n}\n"
 
 /* Modules that compute the same values, and whether their sums round alike. */
-static const struct {
+typedef struct Pair {
   const char *name, *before, *after;
   bool rounds_alike;
-} pairs[] = {
+} Pair;
+
+static const Pair pairs[] = {
     {"a product and a sum are merged",
      FUSION("f", "ROOT m = f32[8] multiply(a, b)") FUSION("g", "ROOT s = f32[8] add(a, c)")
          ENTRY(CALL("p", "f", "x, y, z") CALL("ROOT q", "g", "p, y, z")),
@@ -378,10 +380,7 @@ static const struct {
 
 /* The same on XLA:TPU. */
 #define NARROW "ENTRY e {\n x = f32[8] parameter(0)\n y = f32[8] parameter(1)\n "
-static const struct {
-  const char *name, *before, *after;
-  bool rounds_alike;
-} pairs_on_tpu[] = {
+static const Pair pairs_on_tpu[] = {
     {"a product and a sum are merged",
      FUSION("f", "ROOT m = f32[8] multiply(a, b)") FUSION("g", "ROOT s = f32[8] add(a, c)")
          ENTRY(CALL("p", "f", "x, y, z") CALL("ROOT q", "g", "p, y, z")),
@@ -446,17 +445,6 @@ static Fixture parse_module(const char *text) {
   return fixture_parse_format("HloModule m, is_scheduled=true\n%s", text);
 }
 
-START_TEST(rounding_is_compared) {
-  Fixture before = parse_module(pairs[_i].before), after = parse_module(pairs[_i].after);
-  rh_status any = verify_modules(before.module, after.module, true, false, NULL, after.scratch);
-  rh_status same = verify_modules(before.module, after.module, true, true, NULL, after.scratch);
-  ck_assert_msg(any == RH_OK, "%s", pairs[_i].name);
-  ck_assert_msg(same == (pairs[_i].rounds_alike ? RH_OK : RH_NOT_EQUIVALENT), "%s", pairs[_i].name);
-  fixture_free(&after);
-  fixture_free(&before);
-}
-END_TEST
-
 /* Tiles tell that XLA:TPU has made the text. */
 static Fixture parse_tiled(const char *text) {
   return fixture_parse_format(
@@ -464,16 +452,24 @@ static Fixture parse_tiled(const char *text) {
       text);
 }
 
-START_TEST(rounding_is_compared_on_tpu) {
-  Fixture before = parse_tiled(pairs_on_tpu[_i].before);
-  Fixture after = parse_tiled(pairs_on_tpu[_i].after);
+static void check_pair(const Pair *pair, Fixture (*parse)(const char *text)) {
+  Fixture before = parse(pair->before), after = parse(pair->after);
   rh_status any = verify_modules(before.module, after.module, true, false, NULL, after.scratch);
   rh_status same = verify_modules(before.module, after.module, true, true, NULL, after.scratch);
-  ck_assert_msg(any == RH_OK, "%s: %d", pairs_on_tpu[_i].name, (int)any);
-  ck_assert_msg(same == (pairs_on_tpu[_i].rounds_alike ? RH_OK : RH_NOT_EQUIVALENT), "%s: %d",
-                pairs_on_tpu[_i].name, (int)same);
+  ck_assert_msg(any == RH_OK, "%s: %d", pair->name, (int)any);
+  ck_assert_msg(same == (pair->rounds_alike ? RH_OK : RH_NOT_EQUIVALENT), "%s: %d", pair->name,
+                (int)same);
   fixture_free(&after);
   fixture_free(&before);
+}
+
+START_TEST(rounding_is_compared) {
+  check_pair(&pairs[_i], parse_module);
+}
+END_TEST
+
+START_TEST(rounding_is_compared_on_tpu) {
+  check_pair(&pairs_on_tpu[_i], parse_tiled);
 }
 END_TEST
 

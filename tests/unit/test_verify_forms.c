@@ -2,9 +2,6 @@
  * bitcasts, fusions that are started asynchronously, slices that a fusion within a fusion reads,
  * fusions that stay whole and write into arrays with room for a few slices, control dependencies,
  * backend configurations. Rows replace pieces of two texts. */
-#include "remat/verify/verify.h"
-
-#include <stdlib.h>
 
 #include "loop_texts.h"
 #include "support.h"
@@ -294,10 +291,8 @@ static const char *const converting[] = {
   }
 #define CONVERTED_AGAIN " s = " CSLICE " convert(yr)\n sc = " TSLICE " convert(s)\n"
 
-#define ROUNDING "the values are the same, but may be rounded otherwise"
-
 /* Edits after the first ones, in their order; see loop_text_edited(). `why` is NULL for texts that
- * are equivalent, ROUNDING for such as may only round otherwise, or else a part of the message. */
+ * are equivalent, or else as loop_check_verdict() has it. */
 static const struct {
   const char *name;
   const char *const *text;
@@ -590,7 +585,7 @@ static const struct {
     {"tpu: the second loop computes what was converted again",
      converting,
      {AGAIN_CONVERTED(CONVERTED_AGAIN)},
-     ROUNDING},
+     LOOP_ROUNDING},
     {"tpu: it is not converted",
      converting,
      {AGAIN_CONVERTED(" sc = " TSLICE " copy(yr)\n")},
@@ -633,28 +628,7 @@ static const struct {
 /* ---- the test ---- */
 
 START_TEST(verdict_matches_table) {
-  const LoopEdit none[MAX_LOOP_EDITS] = {{0}};
-  char *text_before = loop_text_edited(rows[_i].name, rows[_i].text, none);
-  char *text_after = loop_text_edited(rows[_i].name, rows[_i].text, rows[_i].edits);
-  Fixture before = fixture_parse(text_before), after = fixture_parse(text_after);
-  rh_diags *diags = rh_diags_new();
-  rh_status status = verify_modules(before.module, after.module, true, true, diags, after.scratch);
-  char *notes = diags_as_text(diags, "", 0);
-  const char *why = rows[_i].why;
-  ck_assert_msg(status == (why ? RH_NOT_EQUIVALENT : RH_OK), "%s: %d\n%s", rows[_i].name, status,
-                notes);
-  bool is_rounding = why && strcmp(why, ROUNDING) == 0;
-  ck_assert_msg(!why || is_rounding || strstr(notes, why), "%s: %s", rows[_i].name, notes);
-  if (is_rounding) {
-    status = verify_modules(before.module, after.module, true, false, diags, after.scratch);
-    ck_assert_msg(status == RH_OK, "%s: the values differ", rows[_i].name);
-  }
-  free(notes);
-  rh_diags_free(diags);
-  fixture_free(&before);
-  fixture_free(&after);
-  free(text_before);
-  free(text_after);
+  loop_check_verdict(rows[_i].name, rows[_i].text, rows[_i].edits, rows[_i].why);
 }
 END_TEST
 

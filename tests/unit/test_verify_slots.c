@@ -2,11 +2,8 @@
  * computed again: fusions that add up, which stay as they are and are given the slice as an array
  * of one, and fusions that add nothing up, which compute the value themselves. Rows replace pieces
  * of a text. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "loop_texts.h"
-#include "remat/verify/verify.h"
 #include "support.h"
 
 #define STATE "(s32[], f32[4,2], f32[6,4,2])"
@@ -121,7 +118,7 @@ static const struct {
   const char *name;
   const char *const *text;
   LoopEdit edits[MAX_LOOP_EDITS];
-  const char *why; /* NULL for texts that are equivalent, or else a part of the message */
+  const char *why; /* see loop_check_verdict() */
 } rows[] = {
     {"the same", gpu, {{0}}, NULL},
     {"an array of one slice", gpu, {STACK_X, GIVEN, SLOT}, NULL},
@@ -132,7 +129,7 @@ static const struct {
     {"a number by a kernel of its own", gpu, {NUMBER}, NULL},
     {"the same on a CPU", cpu, {{0}}, NULL},
     /* what must be refused */
-    {"an array of one slice on a CPU", cpu, {STACK_X, GIVEN, SLOT}, "products and sums"},
+    {"an array of one slice on a CPU", cpu, {STACK_X, GIVEN, SLOT}, LOOP_ROUNDING},
     {"without a slice",
      gpu,
      {STACK_X,
@@ -143,13 +140,13 @@ static const struct {
        " s = f32[1,4,2] dynamic-slice(p, jg, z, z), dynamic_slice_sizes={1,4,2}\n"
        " yg = f32[4,2] bitcast(s)\n",
        "grad { yg = f32[4,2] parameter(0)\n h = f32[4,2] parameter(1)\n"}},
-     "products and sums"},
+     LOOP_ROUNDING},
     {"what adds up computes the value itself",
      gpu,
      {STACK_X,
       COMPUTED,
       {" yg = f32[4,2] bitcast(s)\n", " xg = f32[4,2] bitcast(s)\n yg = f32[4,2] sine(xg)\n"}},
-     "products and sums"},
+     LOOP_ROUNDING},
     {"the factor is computed by what adds up",
      gpu,
      {STACK_X,
@@ -159,11 +156,11 @@ static const struct {
       {" h = f32[4,2] parameter(2)\n",
        " hg = f32[4,2] parameter(2)\n hy = f32[4,2] parameter(3)\n h = f32[4,2] minimum(hg, "
        "hy)\n"}},
-     "products and sums"},
+     LOOP_ROUNDING},
     {"the sum by another code generator",
      gpu,
      {STACK_X, GIVEN, SLOT, {"kind=kInput", "kind=kCustom"}},
-     "products and sums"},
+     LOOP_ROUNDING},
     {"the slice of x", gpu, {STACK_X, GIVEN, SLOT, {"bitcast(ya)", "bitcast(xa)"}}, "differ"},
     {"the slice of another iteration",
      gpu,
@@ -279,29 +276,7 @@ static const struct {
 };
 
 START_TEST(verdict_matches_table) {
-  const LoopEdit none[MAX_LOOP_EDITS] = {{0}};
-  char *text_before = loop_text_edited(rows[_i].name, rows[_i].text, none);
-  char *text_after = loop_text_edited(rows[_i].name, rows[_i].text, rows[_i].edits);
-  Fixture before = fixture_parse(text_before), after = fixture_parse(text_after);
-  rh_diags *diags = rh_diags_new();
-  rh_status status = verify_modules(before.module, after.module, true, true, diags, after.scratch);
-  char *notes = diags_as_text(diags, "", 0);
-  const char *why = rows[_i].why;
-  ck_assert_msg(status == (why ? RH_NOT_EQUIVALENT : RH_OK), "%s: %d\n%s", rows[_i].name, status,
-                notes);
-  bool is_rounding = why && strstr(why, "products");
-  ck_assert_msg(!why || is_rounding || strstr(notes, why), "%s: %s", rows[_i].name, notes);
-  if (why) { /* only the rule of rounding is against it, or something else is, too */
-    status = verify_modules(before.module, after.module, true, false, diags, after.scratch);
-    ck_assert_msg((status == RH_OK) == is_rounding, "%s: %d without the rule", rows[_i].name,
-                  status);
-  }
-  free(notes);
-  rh_diags_free(diags);
-  fixture_free(&before);
-  fixture_free(&after);
-  free(text_before);
-  free(text_after);
+  loop_check_verdict(rows[_i].name, rows[_i].text, rows[_i].edits, rows[_i].why);
 }
 END_TEST
 
