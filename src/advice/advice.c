@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "advice/open_calls.h"
 #include "advice/order_anew.h"
 #include "advice/summary.h"
 
@@ -91,10 +92,13 @@ static bool is_kind(const char *a, const char *b) {
   return strcmp(a, b) == 0 || (strstr(a, "-scan") && strstr(b, "-scan"));
 }
 
-/* Whether a step of the plan is of the same kind, at the same place. */
+/* Whether a step of the plan is of the same kind, at the same place. A loop without a place is one
+ * that a step before has made: its inner loop is not nested again. */
 static bool is_done(const PlanSteps *steps, const rh_remedy *remedy) {
   for (uint32_t i = 0; i < steps->list.len; i++) {
     const rh_remedy *step = &steps->list.data[i];
+    bool is_made = strstr(remedy->kind, "-scan") && remedy->source_line == 0;
+    if (is_made && is_kind(step->kind, remedy->kind)) return true;
     if (is_kind(step->kind, remedy->kind) && step->source_line == remedy->source_line &&
         is_text(step->source_file, remedy->source_file) &&
         is_text(step->argument, remedy->argument) && is_text(step->scope, remedy->scope))
@@ -181,11 +185,12 @@ static void show_module(const Advisor *advisor, rh_advice *advice) {
   advice->peak_source_line = before->peak_source_line;
 }
 
-rh_status advice_make(const AdviceRequest *asked, rh_advice *advice, Arena *out, rh_diags *diags) {
+static rh_status advise(const AdviceRequest *asked, const rh_module *input, rh_advice *advice,
+                        Arena *out, rh_diags *diags) {
   AdviceRequest own = *asked, *request = &own;
   Advisor advisor;
   *advice = (rh_advice){0};
-  advisor_open(&advisor, request, request->module, false, out, diags);
+  advisor_open(&advisor, request, input, false, out, diags);
   order_find_scheduler(&own, advisor.before.memory.temp_bytes, advisor.scratch);
   const Measured first = advisor.before;
   bool is_within = first.counted_bytes <= request->limit_bytes && request->limit_bytes != INT64_MAX;
@@ -207,5 +212,13 @@ rh_status advice_make(const AdviceRequest *asked, rh_advice *advice, Arena *out,
   bool is_last_met = steps.list.len && steps.list.data[steps.list.len - 1].is_met;
   advice->is_met = request->limit_bytes == INT64_MAX || is_within || is_last_met;
   advice->summary = advice_summary(advice, out);
+  return status;
+}
+
+rh_status advice_make(const AdviceRequest *request, rh_advice *advice, Arena *out,
+                      rh_diags *diags) {
+  rh_module *opened = advice_open_calls(request->module);
+  rh_status status = advise(request, opened ? opened : request->module, advice, out, diags);
+  rh_module_free(opened);
   return status;
 }

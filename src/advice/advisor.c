@@ -127,15 +127,19 @@ int64_t advisor_live_bytes(const Advisor *advisor, LiveTest is_meant, const void
 
 /* ---- simulated modules ---- */
 
-rh_module *advisor_copy(const Advisor *advisor) {
-  rh_module *copy = handle_new(module_copy(advisor->input->module));
-  copy->schedule = schedule_copy(advisor->schedule, copy->module, copy->arena);
+rh_module *advice_copy(const rh_module *input) {
+  rh_module *copy = handle_new(module_copy(input->module));
+  copy->schedule = schedule_copy(&input->schedule, copy->module, copy->arena);
   copy->has_schedule = true;
-  copy->scheduler = advisor->input->scheduler;
-  copy->preparation = advisor->input->preparation;
-  copy->requested_copies = advisor->input->requested_copies;
+  copy->scheduler = input->scheduler;
+  copy->preparation = input->preparation;
+  copy->requested_copies = input->requested_copies;
   *copy->is_checked = true;
   return copy;
+}
+
+rh_module *advisor_copy(const Advisor *advisor) {
+  return advice_copy(advisor->input);
 }
 
 /* Two names for one thing, such as a function and the scope that it is called in. */

@@ -105,7 +105,10 @@ void advisor_keep_lower(Advisor *advisor, uint32_t index, bool is_doubtful);
 typedef bool (*LiveTest)(const void *context, const LiveBuffer *buffer);
 int64_t advisor_live_bytes(const Advisor *advisor, LiveTest is_meant, const void *context);
 
-/* A copy of the input that can be changed: its module and its schedule. */
+/* A copy of a scheduled module that can be changed: its module and its schedule. */
+rh_module *advice_copy(const rh_module *input);
+
+/* The same of the input. */
 rh_module *advisor_copy(const Advisor *advisor);
 
 /* The place of an instruction in the program, with texts in `advisor->out`. */

@@ -21,7 +21,7 @@ enum {
 
 /* The arrays of one number of elements. */
 typedef struct Region {
-  int64_t num_elements;
+  RegionSize size;
   int64_t live_bytes; /* at the peak */
   InstId largest;     /* one of them that lives at the peak, and its shape */
   ShapeId shape;
@@ -41,18 +41,20 @@ static void find_regions(Study *study) {
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     const LiveBuffer *live = &advisor->live.list[i];
     ShapeId shape = shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part);
-    int64_t count = region_elements(module, shape);
+    int64_t unpadded = region_unpadded(module, live->inst);
+    int64_t count = unpadded ? unpadded : region_elements(module, shape);
     Region *found = NULL;
     for (uint32_t k = 0; k < study->regions.len && !found; k++) {
-      if (study->regions.data[k].num_elements == count) found = &study->regions.data[k];
+      if (study->regions.data[k].size.elements == count) found = &study->regions.data[k];
     }
     if (!found) {
       found = vec_push(advisor->arena, &study->regions);
-      *found = (Region){.num_elements = count,
+      *found = (Region){.size = {.elements = count},
                         .largest = live->inst,
                         .shape = shape,
                         .comp = inst_get(module, live->inst)->parent};
     }
+    if (unpadded == 0) found->shape = shape; /* rather than that of a padded form */
     found->live_bytes += live->bytes;
   }
 }
@@ -86,21 +88,22 @@ static bool is_like_argument(const Module *module, InstId id) {
 }
 
 /* Whether all that enters and leaves the region is smaller than half of it. */
-static bool is_hourglass(const Advisor *advisor, int64_t count) {
+static bool is_hourglass(const Advisor *advisor, RegionSize size) {
   const Module *module = advisor->module;
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->flags & INST_DEAD || !comp_is_sequential(&advisor->values.graph, inst->parent))
       continue;
-    bool is_inside = region_has(module, id, count);
+    bool is_inside = region_has(module, id, size);
     if (is_inside && is_boundary(module, id)) return false;
     for (uint32_t i = 0; i < inst->num_operands; i++) {
       InstId operand = inst_operand(module, id, i);
-      bool reads = region_has(module, operand, count);
+      bool reads = region_has(module, operand, size);
       if (reads == is_inside) continue;
       InstId other = is_inside ? operand : id; /* outside of the region */
       if (inst_get(module, other)->opcode == OPCODE_TUPLE) return false;
-      if (region_is_exceeded(module, other, count / 2 + 1) && !is_like_argument(module, other))
+      if (region_is_exceeded(module, other, size.elements / 2 + 1) &&
+          !is_like_argument(module, other))
         return false;
     }
   }
@@ -122,7 +125,7 @@ static uint32_t find(uint32_t *root, uint32_t number) {
 }
 
 /* Finds the parts of the forward part, and counts their products. */
-static Parts find_parts(const Advisor *advisor, const ForwardPart *forward, int64_t count,
+static Parts find_parts(const Advisor *advisor, const ForwardPart *forward, RegionSize size,
                         Arena *arena) {
   const Module *module = advisor->module;
   Sequence sequence = forward->sequence;
@@ -135,7 +138,7 @@ static Parts find_parts(const Advisor *advisor, const ForwardPart *forward, int6
   for (SchedPos pos = 0; pos < sequence.len && (forward->end == NO_ID || pos <= forward->end);
        pos++) {
     InstId id = sequence.ids[pos];
-    if (!region_has(module, id, count)) continue;
+    if (!region_has(module, id, size)) continue;
     root[parts.len] = parts.len;
     parts.of[id] = parts.len++;
     for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
@@ -192,7 +195,7 @@ static bool is_row_by_row(const Advisor *advisor, Region *region) {
   Arena *arena = arena_new(arena_options(advisor->scratch));
   ForwardPart forward =
       forward_part_of(module, advisor->schedule->of[region->comp], advisor->scratch);
-  Parts parts = find_parts(advisor, &forward, region->num_elements, arena);
+  Parts parts = find_parts(advisor, &forward, region->size, arena);
   bool is_simple = true;
   for (uint32_t i = 0; i < parts.len; i++)
     is_simple &= parts.num_products[i] <= 1;
@@ -203,11 +206,12 @@ static bool is_row_by_row(const Advisor *advisor, Region *region) {
 }
 
 /* Whether an instruction gives another form to one argument, padded or transposed, as XLA does with
- * weights. */
-static bool is_form_of_argument(const Module *module, InstId id) {
+ * weights. What is much larger is computed from it, as a one-hot array is from indices. */
+static bool is_form_of_argument(const Module *module, InstId id, int64_t elements) {
   enum { MAX_FORMS = 16 };
   for (int i = 0; i < MAX_FORMS; i++) {
-    if (inst_get(module, id)->opcode == OPCODE_PARAMETER) return true;
+    if (inst_get(module, id)->opcode == OPCODE_PARAMETER)
+      return 2 * region_elements(module, inst_get(module, id)->shape) >= elements;
     InstId given = NO_ID;
     for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
       InstId operand = inst_operand(module, id, k);
@@ -223,13 +227,13 @@ static bool is_form_of_argument(const Module *module, InstId id) {
 
 /* Whether what lives at the peak of a region is arguments in another form, which the program does
  * not compute. */
-static bool is_given(const Advisor *advisor, int64_t count) {
+static bool is_given(const Advisor *advisor, RegionSize size) {
   const Module *module = advisor->module;
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     const LiveBuffer *live = &advisor->live.list[i];
     ShapeId shape = shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part);
-    bool is_meant = region_elements(module, shape) == count;
-    if (is_meant && !is_form_of_argument(module, live->inst)) return false;
+    bool is_meant = region_is_size(size, region_elements(module, shape));
+    if (is_meant && !is_form_of_argument(module, live->inst, size.elements)) return false;
   }
   return true;
 }
@@ -242,7 +246,6 @@ static double repeated_seconds(const Advisor *advisor, const Region *region) {
   const Module *module = advisor->module;
   Arena *arena = arena_new(arena_options(advisor->scratch));
   CostTable costs = cost_analyze(module, arena, advisor->scratch);
-  int64_t count = region->num_elements;
   Sequence sequence = advisor->schedule->of[region->comp];
   ForwardPart forward = forward_part_of(module, sequence, advisor->scratch);
   double seconds = 0;
@@ -250,7 +253,7 @@ static double repeated_seconds(const Advisor *advisor, const Region *region) {
   const double *runs = cost_runs(module, &costs, advisor->request->device,
                                  advisor->request->default_trip_count, arena, advisor->scratch);
   for (SchedPos pos = 0; pos < sequence.len && forward.end != NO_ID; pos++) {
-    bool is_inside = region_has(module, sequence.ids[pos], count);
+    bool is_inside = region_has(module, sequence.ids[pos], region->size);
     if (is_inside && pos <= forward.end)
       seconds += cost_seconds(module, &costs, advisor->request->device, sequence.ids[pos]);
     is_read_later |= is_inside && pos > forward.end;
@@ -263,12 +266,13 @@ static double repeated_seconds(const Advisor *advisor, const Region *region) {
 /* ---- proposals ---- */
 
 typedef struct Pieces {
-  int64_t num_elements, num_chunks;
+  RegionSize size;
+  int64_t num_chunks;
 } Pieces;
 
 static ShapeId shrink_region(Module *module, ShapeId array, const void *context) {
   const Pieces *pieces = context;
-  bool is_meant = region_elements(module, array) == pieces->num_elements;
+  bool is_meant = region_is_size(pieces->size, region_elements(module, array));
   return is_meant ? shrink_array(module, array, pieces->num_chunks) : array;
 }
 
@@ -298,8 +302,14 @@ static SourcePlace place_of(Advisor *advisor, const Region *region) {
       place.op_name, {arena_strndup(advisor->out, file.data, file.len), file.len}, frame.line};
 }
 
-static rh_text code_of(const Advisor *advisor, bool is_of_loss, bool is_repeated,
+static rh_text code_of(const Advisor *advisor, RegionRole role, bool is_repeated,
                        long long pieces) {
+  bool is_of_loss = role == REGION_LOGITS || role == REGION_OUTPUTS;
+  if (role == REGION_ONE_HOT)
+    return advice_text(
+        advisor->out, "%s  # in place of a product with a one-hot array",
+        framework_words(advisor->framework, "table[ids]",
+                        "torch.nn.functional.embedding(ids, table)", "tf.gather(table, ids)"));
   const char *function = is_of_loss ? "loss" : "f";
   switch (advisor->framework) {
     case FRAMEWORK_PYTORCH:
@@ -344,6 +354,10 @@ static const char *how_to(RegionRole role) {
     case REGION_OUTPUTS:
       return "With a checkpoint around a piece, it is computed again in the backward part, one "
              "piece at a time.";
+    case REGION_ONE_HOT:
+      return "A product with a one-hot array only looks rows up, which indexing does without it; "
+             "in "
+             "pieces it would be smaller, too.";
     case REGION_ACTIVATION:
       return "A piece is some rows, from the product that makes the array to the one that reads "
              "it. A checkpoint around both, without pieces, is simpler, and leaves the array of "
@@ -355,9 +369,11 @@ static const char *how_to(RegionRole role) {
 }
 
 static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) {
-  Pieces pieces = {region->num_elements, num_chunks};
-  rh_module *made = shrink_module(advisor, shrink_region, &pieces);
   RegionRole role = region->use.role;
+  const Shape *largest = shape_get(&advisor->module->shapes, region->shape);
+  bool goes = role == REGION_ONE_HOT && largest->rank > 0; /* all of it */
+  Pieces pieces = {region->size, goes ? largest->dims[0] : num_chunks};
+  rh_module *made = shrink_module(advisor, shrink_region, &pieces);
   bool is_of_loss = role == REGION_LOGITS || role == REGION_OUTPUTS;
   double seconds = repeated_seconds(advisor, region);
   bool is_second = role == REGION_ACTIVATION && region->use.is_read_back && has_checkpoint(advisor);
@@ -365,20 +381,24 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
   Str shape = shape_text(&advisor->module->shapes, region->shape, false, advisor->out);
   rh_remedy remedy = {.kind = is_of_loss ? "chunk-loss" : "chunk",
                       .confidence = is_second ? "low" : "medium",
-                      .num_chunks = num_chunks,
+                      .num_chunks = goes ? 0 : num_chunks,
                       .num_instances = region->num_parts,
                       .bytes_at_peak = region->live_bytes};
   advisor_set_place(&remedy, place);
   remedy.title =
-      advice_text(advisor->out, "%s: compute %s in %lld pieces, %.*s is never needed as a whole",
-                  advisor_where(advisor, place), what_is(role), (long long)num_chunks,
-                  (int)shape.len, shape.data);
-  remedy.code = code_of(advisor, is_of_loss, region->use.is_read_back, num_chunks);
+      role == REGION_ONE_HOT
+          ? advice_text(advisor->out, "%s: look rows up by their index, %.*s is not needed",
+                        advisor_where(advisor, place), (int)shape.len, shape.data)
+          : advice_text(advisor->out,
+                        "%s: compute %s in %lld pieces, %.*s is never needed as a whole",
+                        advisor_where(advisor, place), what_is(role), (long long)num_chunks,
+                        (int)shape.len, shape.data);
+  remedy.code = code_of(advisor, role, region->use.is_read_back, num_chunks);
   remedy.explanation = advice_text(
       advisor->out,
       "Arrays of %s elements take %s at the peak, and all that they are computed from and all that "
       "is computed from them is smaller. %s",
-      human_count((uint64_t)region->num_elements).text, human_bytes(region->live_bytes).text,
+      human_count((uint64_t)region->size.elements).text, human_bytes(region->live_bytes).text,
       how_to(role));
   return advisor_add_timed(advisor, &remedy, made, seconds);
 }
@@ -399,7 +419,7 @@ static void propose_pieces(Advisor *advisor, const Region *region) {
 static int by_live_bytes(const void *pa, const void *pb) {
   const Region *a = pa, *b = pb;
   if (a->live_bytes != b->live_bytes) return a->live_bytes > b->live_bytes ? -1 : 1;
-  return (a->num_elements > b->num_elements) - (a->num_elements < b->num_elements);
+  return (a->size.elements > b->size.elements) - (a->size.elements < b->size.elements);
 }
 
 void advise_chunk(Advisor *advisor) {
@@ -411,9 +431,13 @@ void advise_chunk(Advisor *advisor) {
   for (uint32_t i = 0; i < study.regions.len && num_proposed < MAX_REGIONS; i++) {
     Region *region = &study.regions.data[i];
     if (region->live_bytes < advisor->before.counted_bytes / LEAST_SHARE) break;
-    if (region->num_elements < 64 || !is_hourglass(advisor, region->num_elements)) continue;
-    if (is_given(advisor, region->num_elements) || !is_row_by_row(advisor, region)) continue;
-    region->use = region_use(advisor, region->comp, region->num_elements);
+    /* What a simulation holds has no place in the program. */
+    if (advisor->is_sketch && !advisor_place(advisor, region->largest).file.len) continue;
+    if (region->size.elements < 64) continue;
+    region->size = region_size(advisor, region->size.elements);
+    if (!is_hourglass(advisor, region->size)) continue;
+    if (is_given(advisor, region->size) || !is_row_by_row(advisor, region)) continue;
+    region->use = region_use(advisor, region->comp, region->size);
     propose_pieces(advisor, region);
     num_proposed++;
   }

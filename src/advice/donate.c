@@ -1,16 +1,21 @@
 /* Advice to donate an argument: one whose memory no output takes over, though there is an output of
  * its shape that none takes over either. Donation is by argument of the program, which may be a
- * tree of arrays, `opt_state[0].mu['w']`; all parameters of one argument are donated together. */
+ * tree of arrays, `opt_state[0].mu['w']`; all parameters of one argument are donated together. The
+ * arguments that outputs are new versions of (weights, the optimizer's state, a cache) are proposed
+ * together as well: JAX pairs what is donated with outputs in their order, so each of them alone
+ * may get the memory of another one's new version. */
 #include <stdlib.h>
 
 #include "advice/advisor.h"
+#include "advice/order_anew.h"
 #include "advice/updates.h"
 #include "emit/human.h"
 #include "ir/attribute.h"
 
 enum {
   MAX_ARGUMENTS = 16, /* the largest ones, since each is simulated */
-  SMALL_PART = 100,   /* of the peak: no smaller array is asked for readers that come too late */
+  SMALL_PART = 100,   /* of the peak: no smaller array is asked for readers that come too late, and
+                         no smaller argument is donated with others */
 };
 
 /* The aliases of the input and those that a donation adds. */
@@ -55,8 +60,9 @@ static Str argument_of(const Module *module, InstId param) {
 /* A parameter tree is flattened in order, so the parameters of an argument follow each other. */
 typedef struct Argument {
   Str name;
-  uint32_t begin, end; /* of its parameters */
-  int64_t bytes;       /* of those that are not donated */
+  uint32_t begin, end;   /* of its parameters */
+  int64_t bytes;         /* of those that are not donated */
+  int64_t updated_bytes; /* of those of them that an output is a new version of */
 } Argument;
 
 typedef VEC(Argument) ArgumentVec;
@@ -86,7 +92,70 @@ static ArgumentVec arguments_of(const Matching *matching, Arena *arena) {
   return arguments;
 }
 
+/* The instruction that makes a part of the result. */
+static InstId maker_of(const Module *module, uint32_t part) {
+  InstId root = comp_get(module, module->entry)->root;
+  const Shape *shape = inst_shape(module, root);
+  if (inst_get(module, root)->opcode == OPCODE_TUPLE && part > 0)
+    root = inst_operand(module, root, shape_element_of_part(shape, part));
+  while (inst_is_pass_through(module, root) &&
+         inst_get(module, root)->opcode != OPCODE_GET_TUPLE_ELEMENT)
+    root = inst_operand(module, root, 0);
+  return root;
+}
+
+static Argument *argument_with(ArgumentVec *arguments, int64_t param) {
+  for (uint32_t i = 0; i < arguments->len; i++) {
+    Argument *argument = &arguments->data[i];
+    if (param >= argument->begin && param < argument->end) return argument;
+  }
+  return NULL;
+}
+
+/* Finds how much of each argument some output is a new version of that takes no memory over yet. */
+static void find_updated(const Matching *matching, ArgumentVec *arguments, Arena *scratch) {
+  const Module *module = matching->module;
+  ArenaMark mark = arena_mark(scratch);
+  bool *is_counted = arena_zarray(scratch, bool, comp_get(module, module->entry)->params.len);
+  for (uint32_t part = 0; part < matching->num_parts; part++) {
+    ShapeId shape = matching->parts[part];
+    if (matching->is_taken[part] || !shape_is_array(shape_get(&module->shapes, shape))) continue;
+    UpdatedParams params = params_updated_by(module, maker_of(module, part));
+    for (uint32_t i = 0; i < params.len; i++) {
+      const Instruction *inst = inst_get(module, params.ids[i]);
+      bool is_new = !matching->is_donated[inst->index] && !is_counted[inst->index];
+      if (!is_new || !shape_compatible(&module->shapes, inst->shape, shape)) continue;
+      is_counted[inst->index] = true;
+      Argument *argument = argument_with(arguments, inst->index);
+      if (argument) argument->updated_bytes += target_sizes.of_part(module, shape);
+      break; /* the nearest one */
+    }
+  }
+  arena_reset(scratch, mark);
+}
+
+/* Whether at least half of what is not donated of an argument has new versions among the outputs.
+ */
+static bool is_state(const Argument *argument) {
+  return argument->bytes > 0 && 2 * argument->updated_bytes >= argument->bytes;
+}
+
 /* ---- simulation ---- */
+
+/* Arguments that are donated together, in the order of their parameters. */
+typedef struct Group {
+  const Argument *list[MAX_ARGUMENTS];
+  uint32_t len;
+  IdVec params; /* all that may be donated of them, in order */
+} Group;
+
+static void group_add(Group *group, const Matching *matching, const Argument *argument,
+                      Arena *arena) {
+  group->list[group->len++] = argument;
+  for (uint32_t param = argument->begin; param < argument->end; param++) {
+    if (!matching->is_donated[param]) *vec_push(arena, &group->params) = param;
+  }
+}
 
 /* Gives the module aliases of its own, with room for more. */
 static ModuleHeader *own_header(Module *module, uint32_t more) {
@@ -101,17 +170,6 @@ static ModuleHeader *own_header(Module *module, uint32_t more) {
   module->source = source;
   module->backend.copies = COPIES_PENDING; /* XLA decides anew what it has to copy */
   return header;
-}
-
-/* The instruction that makes a part of the result. */
-static InstId maker_of(const Module *module, uint32_t part) {
-  InstId root = comp_get(module, module->entry)->root;
-  const Shape *shape = inst_shape(module, root);
-  if (inst_get(module, root)->opcode == OPCODE_TUPLE && part > 0)
-    root = inst_operand(module, root, shape_element_of_part(shape, part));
-  while (inst_is_pass_through(module, root))
-    root = inst_operand(module, root, 0);
-  return root;
 }
 
 /* A reader of the parameter that need not have run when the output is made; NO_ID if there is none.
@@ -149,25 +207,26 @@ static InstId late_reader_of(const Module *module, InstId param, InstId maker, A
   return found;
 }
 
-/* The next parameter of the argument that may be donated for an output, as JAX pairs them: in the
- * order of the outputs, by type and dimensions. NO_ID if there is none. */
-static uint32_t partner_of(const Matching *matching, uint32_t part, const Argument *argument,
+/* The next parameter of the group that may be donated for an output, as JAX pairs them: in the
+ * order of the outputs, by type and dimensions. The search begins at `first`. Returns an index of
+ * the group's parameters; NO_ID if there is none. */
+static uint32_t partner_of(const Matching *matching, uint32_t part, const Group *group,
                            uint32_t first, const bool *is_used) {
   const Module *module = matching->module;
   const Computation *entry = comp_get(module, module->entry);
   const Shape *shape = shape_get(&module->shapes, matching->parts[part]);
   if (matching->is_taken[part] || !shape_is_array(shape)) return NO_ID;
-  uint32_t count = argument->end - argument->begin;
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t param = argument->begin + (first - argument->begin + i) % count;
-    if (matching->is_donated[param] || is_used[param]) continue;
-    ShapeId own = inst_get(module, id_list(module, entry->params)[param])->shape;
-    if (shape_compatible(&module->shapes, own, matching->parts[part])) return param;
+  for (uint32_t i = 0; i < group->params.len; i++) {
+    uint32_t index = (first + i) % group->params.len;
+    if (is_used[index]) continue;
+    InstId param = id_list(module, entry->params)[group->params.data[index]];
+    if (shape_compatible(&module->shapes, inst_get(module, param)->shape, matching->parts[part]))
+      return index;
   }
   return NO_ID;
 }
 
-/* What is donated of an argument. */
+/* What is donated of a group. */
 typedef struct Donation {
   IdVec params;
   int64_t bytes;
@@ -176,22 +235,23 @@ typedef struct Donation {
   InstId late_reader;   /* one of those; NO_ID = there is none */
 } Donation;
 
-/* The module with the argument donated. What is copied all the same gains nothing, and stays as it
- * is. NULL if there is nothing to donate it for. */
-static rh_module *simulate(const Advisor *advisor, const Matching *matching,
-                           const Argument *argument, Donation *donation) {
+/* The module with the group donated. What is copied all the same gains nothing, and stays as it is.
+ * NULL if there is nothing to donate it for. */
+static rh_module *simulate(const Advisor *advisor, const Matching *matching, const Group *group,
+                           Donation *donation) {
   const Module *module = advisor->module;
   const Computation *entry = comp_get(module, module->entry);
   ArenaMark mark = arena_mark(advisor->scratch);
-  bool *is_used = arena_zarray(advisor->scratch, bool, entry->params.len);
+  bool *is_used = arena_zarray(advisor->scratch, bool, group->params.len);
   rh_module *copy = NULL;
   ModuleHeader *header = NULL;
-  uint32_t next = argument->begin;
+  uint32_t next = 0;
   for (uint32_t part = 0; part < matching->num_parts; part++) {
-    uint32_t param = partner_of(matching, part, argument, next, is_used);
-    if (param == NO_ID) continue;
-    is_used[param] = true;
-    next = param + 1 < argument->end ? param + 1 : argument->begin;
+    uint32_t index = partner_of(matching, part, group, next, is_used);
+    if (index == NO_ID) continue;
+    uint32_t param = group->params.data[index];
+    is_used[index] = true;
+    next = index + 1;
     *vec_push(advisor->arena, &donation->params) = param;
     int64_t part_bytes = target_sizes.of_part(module, matching->parts[part]);
     InstId late = NO_ID;
@@ -216,46 +276,46 @@ static rh_module *simulate(const Advisor *advisor, const Matching *matching,
     donation->bytes += target_sizes.of_part(module, matching->parts[part]);
   }
   arena_reset(advisor->scratch, mark);
+  if (copy) order_lower(advisor, copy);
   return copy;
-}
-
-/* Whether at least half of the bytes that would be donated are for new versions of themselves. */
-static bool is_state(const Advisor *advisor, const rh_module *made) {
-  const Module *module = advisor->module;
-  const Computation *entry = comp_get(module, module->entry);
-  const ModuleHeader *header = &made->module->source->header;
-  InstId root = entry->root;
-  int64_t updated = 0, all = 0;
-  for (uint32_t i = module->source->header.aliases.len; i < header->aliases.len; i++) {
-    const OutputAlias *alias = &header->aliases.data[i];
-    InstId param = id_list(module, entry->params)[alias->param], result = root;
-    if (inst_get(module, root)->opcode == OPCODE_TUPLE && alias->output_part > 0)
-      result = inst_operand(module, root,
-                            shape_element_of_part(inst_shape(module, root), alias->output_part));
-    int64_t bytes = target_sizes.of_part(module, inst_get(module, param)->shape);
-    all += bytes;
-    if (is_update_of(module, result, param)) updated += bytes;
-  }
-  return 2 * updated >= all;
 }
 
 /* ---- the remedy ---- */
 
-static rh_text code_of(const Advisor *advisor, Str argument) {
-  int len = (int)argument.len;
+/* What stands around each name, and between two of them. */
+typedef struct Listing {
+  const char *before, *after, *between, *last_between;
+} Listing;
+
+static const char *list_names(const Advisor *advisor, const Group *group, Listing listing) {
+  const char *text = "";
+  for (uint32_t i = 0; i < group->len; i++) {
+    Str name = human_unescape(group->list[i]->name, advisor->out);
+    const char *between = i == 0                ? ""
+                          : i + 1 == group->len ? listing.last_between
+                                                : listing.between;
+    text = arena_printf(advisor->out, "%s%s%s%.*s%s", text, between, listing.before, (int)name.len,
+                        name.data, listing.after);
+  }
+  return text;
+}
+
+static rh_text code_of(const Advisor *advisor, const Group *group) {
   switch (advisor->framework) {
     case FRAMEWORK_PYTORCH:
-      return advice_text(advisor->out,
-                         "torch_xla._XLAC._xla_set_buffer_donation(%.*s, True)  # or update it in "
-                         "place",
-                         len, argument.data);
+      return advice_text(advisor->out, "%s  # or update it in place",
+                         list_names(advisor, group,
+                                    (Listing){"torch_xla._XLAC._xla_set_buffer_donation(",
+                                              ", True)", "; ", "; "}));
     case FRAMEWORK_TENSORFLOW:
       return advice_text(advisor->out,
-                         "%.*s.assign(…)  # of a tf.Variable, in a function with jit_compile=True",
-                         len, argument.data);
-    default:
-      return advice_text(advisor->out, "jax.jit(step, donate_argnames=(\"%.*s\",))", len,
-                         argument.data);
+                         "%s  # of a tf.Variable, in a function with jit_compile=True",
+                         list_names(advisor, group, (Listing){"", ".assign(…)", "; ", "; "}));
+    default: {
+      const char *names = list_names(advisor, group, (Listing){"\"", "\"", ", ", ", "});
+      return advice_text(advisor->out, "jax.jit(step, donate_argnames=(%s%s))", names,
+                         group->len == 1 ? "," : "");
+    }
   }
 }
 
@@ -270,49 +330,92 @@ static const char *copied_text(Advisor *advisor, const Donation *donation) {
                       donation->num_copied == 1 ? "it" : "one");
 }
 
-static void propose(Advisor *advisor, const Matching *matching, const Argument *argument) {
+static bool is_all_state(const Group *group) {
+  for (uint32_t i = 0; i < group->len; i++) {
+    if (!is_state(group->list[i])) return false;
+  }
+  return true;
+}
+
+static const char *why_safe(const Group *group) {
+  if (!is_all_state(group))
+    return "The outputs are no new versions of it, so this is right only if the caller does not "
+           "need the argument after the call.";
+  if (group->len == 1)
+    return "Outputs are its new versions, and the caller must not use the old one after the call.";
+  return "Outputs are their new versions, and the caller must not use the old ones after the call.";
+}
+
+static rh_text title_of(const Advisor *advisor, const Group *group, int64_t bytes) {
+  const char *names = list_names(advisor, group, (Listing){"`", "`", ", ", " and "});
+  return advice_text(advisor->out, "donate the argument%s %s, %s that %s can take over",
+                     group->len == 1 ? "" : "s", names, human_bytes(bytes).text,
+                     group->len == 1 ? "an output" : "outputs");
+}
+
+static void propose(Advisor *advisor, const Matching *matching, const Group *group) {
   Donation donation = {.late_reader = NO_ID};
-  rh_module *made = simulate(advisor, matching, argument, &donation);
+  rh_module *made = simulate(advisor, matching, group, &donation);
   if (!made) return;
   IdVec params = donation.params;
-  int64_t bytes = donation.bytes;
-  Str unescaped = human_unescape(argument->name, advisor->out);
-  Str name = {arena_strndup(advisor->out, unescaped.data, unescaped.len), unescaped.len};
   int64_t *numbers = arena_array(advisor->out, int64_t, params.len);
   for (uint32_t i = 0; i < params.len; i++)
     numbers[i] = params.data[i];
+  const char *argument = list_names(advisor, group, (Listing){"", "", ",", ","});
   rh_remedy remedy = {.kind = "donate",
-                      .confidence = "high",
-                      .argument = text_of_str(name),
+                      .confidence = is_all_state(group) ? "high" : "low",
+                      .title = title_of(advisor, group, donation.bytes),
+                      .code = code_of(advisor, group),
+                      .argument = {argument, strlen(argument)},
                       .parameters = numbers,
                       .num_parameters = params.len,
                       .num_instances = params.len,
-                      .bytes_at_peak = bytes};
-  bool is_sure = is_state(advisor, made);
-  if (!is_sure) remedy.confidence = "low";
-  remedy.title =
-      advice_text(advisor->out, "donate the argument `%.*s`, %s that an output can take over",
-                  (int)name.len, name.data, human_bytes(bytes).text);
-  remedy.code = code_of(advisor, name);
+                      .bytes_at_peak = donation.bytes};
+  bool is_one = params.len == 1;
   remedy.explanation = advice_text(
       advisor->out,
-      "%u array%s of it ha%s the shape of an output, and memory of %s own besides. %s%s",
-      params.len, params.len == 1 ? "" : "s", params.len == 1 ? "s" : "ve",
-      params.len == 1 ? "its" : "their",
-      is_sure
-          ? "The caller must not use the argument after the call."
-          : "The outputs are no new versions of it, so this is right only if the caller does not "
-            "need the argument after the call.",
-      copied_text(advisor, &donation));
+      "%u array%s of %s ha%s the shape of an output, and memory of %s own besides. %s%s",
+      params.len, is_one ? "" : "s", group->len == 1 ? "it" : "them", is_one ? "s" : "ve",
+      is_one ? "its" : "their", why_safe(group), copied_text(advisor, &donation));
   advisor_add(advisor, &remedy, made);
+}
+
+static int by_begin(const void *pa, const void *pb) {
+  const Argument *a = *(const Argument *const *)pa, *b = *(const Argument *const *)pb;
+  return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+static bool is_large_state(const Advisor *advisor, const Argument *argument) {
+  return is_state(argument) && argument->bytes >= advisor->before.counted_bytes / SMALL_PART;
+}
+
+/* All that is state and not small. Whoever donates one of them can donate all. */
+static void propose_state(Advisor *advisor, const Matching *matching, const ArgumentVec *arguments,
+                          Arena *arena) {
+  const Argument *list[MAX_ARGUMENTS];
+  Group group = {0};
+  uint32_t len = 0;
+  for (uint32_t i = 0; i < arguments->len && i < MAX_ARGUMENTS; i++) {
+    if (is_large_state(advisor, &arguments->data[i])) list[len++] = &arguments->data[i];
+  }
+  if (len == 0) return;
+  qsort(list, len, sizeof *list, by_begin);
+  for (uint32_t i = 0; i < len; i++)
+    group_add(&group, matching, list[i], arena);
+  propose(advisor, matching, &group);
 }
 
 void advise_donate(Advisor *advisor) {
   Arena *arena = arena_new(arena_options(advisor->scratch));
   Matching matching = matching_of(advisor, arena);
   ArgumentVec arguments = arguments_of(&matching, arena);
+  find_updated(&matching, &arguments, advisor->scratch);
+  propose_state(advisor, &matching, &arguments, arena);
   for (uint32_t i = 0; i < arguments.len && i < MAX_ARGUMENTS; i++) {
-    if (arguments.data[i].bytes > 0) propose(advisor, &matching, &arguments.data[i]);
+    if (arguments.data[i].bytes == 0 || is_large_state(advisor, &arguments.data[i])) continue;
+    Group group = {0};
+    group_add(&group, &matching, &arguments.data[i], arena);
+    propose(advisor, &matching, &group);
   }
   arena_free(arena);
 }

@@ -18,6 +18,28 @@ static int64_t temp_bytes_of(const Module *module, const Scheduler *scheduler, A
   return bytes;
 }
 
+static int64_t total_bytes_of(const Module *module, const Schedule *schedule, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  MemoryProfile profile =
+      memory_model_find("heap")->measure(module, schedule, NULL, arena, scratch);
+  int64_t bytes = memory_of_profile(&profile).total_bytes;
+  arena_free(arena);
+  return bytes;
+}
+
+void order_lower(const Advisor *advisor, rh_module *made) {
+  const AdviceRequest *request = advisor->request;
+  if (!request->scheduler || request->is_behind_barriers) return;
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  ScheduleContext context = schedule_context_build(made->module, arena, advisor->scratch);
+  Schedule anew;
+  request->scheduler->run(&context, &anew, arena, advisor->scratch);
+  if (total_bytes_of(made->module, &anew, advisor->scratch) <
+      total_bytes_of(made->module, &made->schedule, advisor->scratch))
+    made->schedule = schedule_copy(&anew, made->module, made->arena);
+  arena_free(arena);
+}
+
 static void add_present(Module *module, const Schedule *schedule, Arena *scratch) {
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     if (schedule->of[comp].len)

@@ -15,6 +15,11 @@
  * found if the text fixes the order, as that of XLA:TPU does. */
 void order_find_scheduler(AdviceRequest *request, int64_t temp_bytes, Arena *scratch);
 
+/* Gives all computations of a simulated module the order of that scheduler if it takes less memory
+ * than the order of the input, which XLA chose for other lifetimes. Does nothing without a
+ * scheduler or where checkpoints are there. */
+void order_lower(const Advisor *advisor, rh_module *made);
+
 /* Gives the computation of the cloning a new order; `instance_of` says by position in the old one
  * which layer an original belongs to. The control dependencies stay. Does nothing without a
  * scheduler, nor if the new checkpoints are inside (`is_inside`) of one that is there and whose

@@ -4,22 +4,58 @@
 #include "advice/layers.h"
 #include "remat/algorithms/forward_end.h"
 
-enum { MUCH_SMALLER = 16, MAX_FORMS = 16 };
+enum {
+  MUCH_SMALLER = 16,
+  LITTLE_MORE = 8, /* one part of so many is added by padding at most */
+  MAX_FORMS = 16
+};
 
 int64_t region_elements(const Module *module, ShapeId id) {
   const Shape *shape = shape_get(&module->shapes, id);
   return shape_is_array(shape) ? shape->num_elements : 0;
 }
 
-bool region_has(const Module *module, InstId id, int64_t num_elements) {
+bool region_has(const Module *module, InstId id, RegionSize size) {
   ShapeId shape = inst_get(module, id)->shape;
   const Shape *whole = shape_get(&module->shapes, shape);
-  if (!shape_is_tuple(whole)) return region_elements(module, shape) == num_elements;
+  if (!shape_is_tuple(whole)) return region_is_size(size, region_elements(module, shape));
   for (uint32_t part = 1; part < whole->num_parts; part++) {
-    if (region_elements(module, shape_part(&module->shapes, shape, part)) == num_elements)
+    if (region_is_size(size, region_elements(module, shape_part(&module->shapes, shape, part))))
       return true;
   }
   return false;
+}
+
+/* Whether an instruction pads, or a fusion that ends in it. */
+static bool is_pad(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_FUSION)
+    return inst_get(module, id)->opcode == OPCODE_PAD;
+  InstId root = comp_get(module, inst_callees(module, id)[0])->root;
+  while (inst_is_pass_through(module, root))
+    root = inst_operand(module, root, 0);
+  return inst_get(module, root)->opcode == OPCODE_PAD;
+}
+
+int64_t region_unpadded(const Module *module, InstId id) {
+  int64_t own = region_elements(module, inst_get(module, id)->shape);
+  if (!is_pad(module, id)) return 0;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    int64_t given = region_elements(module, inst_get(module, inst_operand(module, id, i))->shape);
+    if (given < own && own - given <= given / LITTLE_MORE) return given;
+  }
+  return 0;
+}
+
+RegionSize region_size(const Advisor *advisor, int64_t elements) {
+  const Module *module = advisor->module;
+  RegionSize size = {.elements = elements};
+  for (InstId id = 0; id < module->insts.len && size.padded == 0; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->flags & INST_DEAD || !comp_is_sequential(&advisor->values.graph, inst->parent))
+      continue;
+    if (region_unpadded(module, id) == elements) size.padded = region_elements(module, inst->shape);
+  }
+  return size;
 }
 
 bool region_is_exceeded(const Module *module, InstId id, int64_t num_elements) {
@@ -129,15 +165,32 @@ static bool is_exponential(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_EXPONENTIAL;
 }
 
+/* Whether an instruction tells which of a range of numbers equal others, as a one-hot array does.
+ */
+static bool compares_range(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_COMPARE) return false;
+  for (uint32_t i = 0; i < 2; i++) {
+    InstId from = inst_operand(module, id, i);
+    for (int k = 0; k < MAX_FORMS; k++) {
+      Opcode opcode = (Opcode)inst_get(module, from)->opcode;
+      if (opcode == OPCODE_IOTA) return true;
+      if (opcode != OPCODE_BROADCAST && !is_form(module, from)) break;
+      from = inst_operand(module, from, 0);
+    }
+  }
+  return false;
+}
+
 /* ---- what is done with it ---- */
 
 typedef struct Walk {
   const Module *module;
-  int64_t num_elements;
+  RegionSize size;
   const bool *is_product;
   bool *is_after; /* by InstId: outside of the region, and computed from it */
   bool has_weights, has_product_after, has_large_after, has_exponential;
-  uint32_t depth; /* of the function that the exit shares with the maker */
+  bool compares, is_only_compared; /* all that makes the region compares a range */
+  uint32_t depth;                  /* of the function that the exit shares with the maker */
   RegionUse use;
 } Walk;
 
@@ -158,6 +211,9 @@ static InstId product_inside(const Module *module, InstId id) {
 static void walk_inside(Walk *walk, InstId id) {
   const Module *module = walk->module;
   walk->has_exponential |= any_inside(module, id, is_exponential);
+  bool compares = any_inside(module, id, compares_range);
+  walk->compares |= compares;
+  walk->is_only_compared &= compares || is_form(module, id);
   if (!walk->is_product[id]) return;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
     walk->has_weights |= is_weight(module, inst_operand(module, id, i));
@@ -170,7 +226,7 @@ static void walk_outside(Walk *walk, InstId id, Arena *scratch) {
   bool reads = false;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
-    reads |= region_has(module, operand, walk->num_elements);
+    reads |= region_has(module, operand, walk->size);
     walk->is_after[id] |= walk->is_after[operand];
   }
   walk->is_after[id] |= reads;
@@ -179,7 +235,7 @@ static void walk_outside(Walk *walk, InstId id, Arena *scratch) {
   if (!reads) return;
   walk->has_product_after |= any_inside(module, id, is_product_with_vector);
   walk->has_exponential |= any_inside(module, id, is_exponential);
-  walk->has_large_after |= region_is_exceeded(module, id, walk->num_elements / MUCH_SMALLER + 1);
+  walk->has_large_after |= region_is_exceeded(module, id, walk->size.elements / MUCH_SMALLER + 1);
   uint32_t depth = 0;
   if (walk->use.maker != NO_ID) (void)frame_in_common(module, walk->use.maker, id, &depth, scratch);
   if (walk->use.exit != NO_ID && depth <= walk->depth) return;
@@ -208,22 +264,23 @@ static bool *find_backward(const Module *module, const ForwardPart *forward, Are
   return is_backward;
 }
 
-RegionUse region_use(const Advisor *advisor, CompId comp, int64_t num_elements) {
+RegionUse region_use(const Advisor *advisor, CompId comp, RegionSize size) {
   const Module *module = advisor->module;
   Sequence sequence = advisor->schedule->of[comp];
   ForwardPart forward = forward_part_of(module, sequence, advisor->scratch);
   Arena *arena = arena_new(arena_options(advisor->scratch));
   Walk walk = {.module = module,
-               .num_elements = num_elements,
+               .size = size,
                .is_product = find_products(module, arena, advisor->scratch),
                .is_after = arena_zarray(arena, bool, module->insts.len),
+               .is_only_compared = true,
                .use = {.maker = NO_ID, .exit = NO_ID}};
   const bool *is_backward = find_backward(module, &forward, arena);
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     InstId id = sequence.ids[pos];
-    walk.use.is_read_back |= is_backward[id] && region_has(module, id, num_elements);
+    walk.use.is_read_back |= is_backward[id] && region_has(module, id, size);
     if (is_backward[id]) continue;
-    if (region_has(module, id, num_elements)) {
+    if (region_has(module, id, size)) {
       walk_inside(&walk, id);
     } else {
       walk_outside(&walk, id, advisor->scratch);
@@ -235,5 +292,7 @@ RegionUse region_use(const Advisor *advisor, CompId comp, int64_t num_elements) 
                  !walk.has_large_after;
   if (walk.has_weights) walk.use.role = is_last ? REGION_OUTPUTS : REGION_ACTIVATION;
   if (is_last && walk.has_exponential) walk.use.role = REGION_LOGITS;
+  if (walk.compares && walk.is_only_compared && walk.has_product_after)
+    walk.use.role = REGION_ONE_HOT;
   return walk.use;
 }

@@ -7,12 +7,20 @@
 
 typedef enum RegionRole {
   REGION_OTHER,      /* no product with weights makes it: scores, or what is broadcast */
+  REGION_ONE_HOT,    /* the same, and it is made by comparing indices with a range, for a product */
   REGION_ACTIVATION, /* a product with weights makes it, and another product reads it, or what is
                         computed from it: a hidden layer */
   REGION_OUTPUTS,    /* a product with weights makes it, no product comes after it in the forward
                         part, and what does is much smaller: the last layer and its loss */
   REGION_LOGITS,     /* the same, and exponentials of it are summed up, as in a softmax */
 } RegionRole;
+
+/* How many elements the arrays of a region have. */
+typedef struct RegionSize {
+  int64_t elements;
+  int64_t padded; /* of a padded form that a product reads, 0 = there is none: XLA:GPU pads a
+                     vocabulary of 50,257 to 50,272 */
+} RegionSize;
 
 typedef struct RegionUse {
   RegionRole role;
@@ -22,11 +30,21 @@ typedef struct RegionUse {
                   functions that the maker is in as any; NO_ID if there is none */
 } RegionUse;
 
-/* The arrays of so many elements in one computation. O(instructions). */
-RegionUse region_use(const Advisor *advisor, CompId comp, int64_t num_elements);
+/* The size of a region that has arrays of so many elements. */
+RegionSize region_size(const Advisor *advisor, int64_t elements);
 
-/* Whether some part of an instruction's result has so many elements. */
-bool region_has(const Module *module, InstId id, int64_t num_elements);
+/* The number of elements of an array before it was padded, if it was; 0 = it was not. */
+int64_t region_unpadded(const Module *module, InstId id);
+
+static inline bool region_is_size(RegionSize size, int64_t elements) {
+  return elements == size.elements || (size.padded > 0 && elements == size.padded);
+}
+
+/* The arrays of this size in one computation. O(instructions). */
+RegionUse region_use(const Advisor *advisor, CompId comp, RegionSize size);
+
+/* Whether some part of an instruction's result has this size. */
+bool region_has(const Module *module, InstId id, RegionSize size);
 
 /* Whether some part of a result has at least so many elements. */
 bool region_is_exceeded(const Module *module, InstId id, int64_t num_elements);

@@ -24,6 +24,11 @@ static const char *first_line(const rh_advice *advice, Arena *out) {
   if (has_limit && advice->counted_bytes <= advice->limit_bytes)
     return arena_printf(out, "nothing to change: the module takes %s, within the limit of %s", now,
                         limit);
+  if (advice->num_plan == 0 && !has_limit && advice->num_remedies)
+    return arena_printf(out,
+                        "no change that is sure is known here to lower the %s, but what may be "
+                        "possible is below",
+                        now);
   if (advice->num_plan == 0 && !has_limit)
     return arena_printf(out, "no change of the program that is known here lowers the %s", now);
   if (advice->num_plan == 0)

@@ -68,6 +68,64 @@ uint32_t update_distance(const Module *module, InstId id, InstId param) {
   return NO_ID;
 }
 
+/* ---- new versions ---- */
+
+/* The operand that an operation writes into in place; NO_ID = it does not. */
+static InstId written_operand(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  bool writes = opcode == OPCODE_DYNAMIC_UPDATE_SLICE || opcode == OPCODE_SCATTER;
+  return writes ? inst_operand(module, id, 0) : NO_ID;
+}
+
+/* The parameter of a fusion that its result, or an element of it, is written into; NO_ID = none. */
+static InstId written_fusion_operand(const Module *module, InstId fusion, uint32_t element) {
+  InstId id = comp_get(module, inst_callees(module, fusion)[0])->root;
+  if (inst_get(module, id)->opcode == OPCODE_TUPLE) id = inst_operand(module, id, element);
+  for (int i = 0; i < MAX_VISITED && id != NO_ID; i++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_PARAMETER)
+      return inst_operand(module, fusion, (uint32_t)inst->index);
+    id = inst_is_pass_through(module, id) ? inst_operand(module, id, 0)
+                                          : written_operand(module, id);
+  }
+  return NO_ID;
+}
+
+/* What a loop carries an element of its result from. */
+static InstId carried_from(const Module *module, InstId loop, uint32_t element) {
+  InstId init = inst_operand(module, loop, 0);
+  return inst_get(module, init)->opcode == OPCODE_TUPLE ? inst_operand(module, init, element)
+                                                        : NO_ID;
+}
+
+static void visit_written(const Module *module, InstId id, Queue *queue) {
+  const Instruction *inst = inst_get(module, id);
+  InstId from = written_operand(module, id);
+  if (inst->opcode == OPCODE_FUSION) from = written_fusion_operand(module, id, 0);
+  if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
+    InstId whole = inst_operand(module, id, 0);
+    Opcode opcode = (Opcode)inst_get(module, whole)->opcode;
+    uint32_t element = (uint32_t)inst->index;
+    if (opcode == OPCODE_FUSION) from = written_fusion_operand(module, whole, element);
+    if (opcode == OPCODE_WHILE) from = carried_from(module, whole, element);
+  }
+  if (from != NO_ID) visit(queue, from);
+}
+
+UpdatedParams params_updated_by(const Module *module, InstId id) {
+  Queue queue = {.len = 0};
+  UpdatedParams found = {.len = 0};
+  visit(&queue, id);
+  for (uint32_t at = 0; at < queue.len; at++) {
+    const Instruction *inst = inst_get(module, queue.ids[at]);
+    bool is_param = inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry;
+    if (is_param && found.len < MAX_UPDATED) found.ids[found.len++] = queue.ids[at];
+    visit_sources(module, queue.ids[at], &queue);
+    visit_written(module, queue.ids[at], &queue);
+  }
+  return found;
+}
+
 /* ---- replicas ---- */
 
 /* The number of devices that a collective sums over. */

@@ -13,10 +13,17 @@ bool is_elementwise(const Module *module, InstId id);
  * by a few others; NO_ID = it is not. */
 uint32_t update_distance(const Module *module, InstId id, InstId param);
 
-/* Whether it is: then the result is a new version of the parameter, as an update makes it. */
-static inline bool is_update_of(const Module *module, InstId id, InstId param) {
-  return update_distance(module, id, param) != NO_ID;
-}
+enum { MAX_UPDATED = 8 };
+
+/* Parameters of the entry that an instruction may be a new version of, the nearest one first. */
+typedef struct UpdatedParams {
+  InstId ids[MAX_UPDATED];
+  uint32_t len;
+} UpdatedParams;
+
+/* Besides what is computed element by element, what is written in place counts: a cache with new
+ * rows, or an array that a loop carries from a parameter on. */
+UpdatedParams params_updated_by(const Module *module, InstId id);
 
 /* The number of devices that sum up what an instruction updates an array of so many elements by:
  * each of them has the same array. 0 = they do not. */

@@ -282,5 +282,6 @@ def _patched_scan(remedy, plain):
 def donated(program, remedies):
     """The arguments that a program donates then."""
     names = list(inspect.signature(program.function).parameters)
-    more = [names.index(remedy["argument"]) for remedy in remedies if remedy["kind"] == "donate"]
+    more = [names.index(name) for remedy in remedies if remedy["kind"] == "donate"
+            for name in remedy["argument"].split(",")]
     return tuple(sorted({*program.donated, *more}))

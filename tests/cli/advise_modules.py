@@ -184,3 +184,97 @@ def unrolled(names, nameless=False, constant_in=None, files=()):
 
 # Bytes of an array of the wide and of the narrow width in unrolled().
 WIDE_BYTES, NARROW_BYTES = 512 * 256 * 4, 512 * 64 * 4
+
+# A step of decoding: a row is written into each of two caches.
+CACHES = """HloModule jit_decode, is_scheduled=true
+
+write {
+  a = f32[64,256]{1,0} parameter(0)
+  b = f32[1,256]{1,0} parameter(1)
+  i = s32[] parameter(2)
+  z = s32[] constant(0)
+  ROOT u = f32[64,256]{1,0} dynamic-update-slice(a, b, i, z)
+}
+
+ENTRY e {
+  k = f32[64,256]{1,0} parameter(0), metadata={op_name="keys"}
+  v = f32[64,256]{1,0} parameter(1), metadata={op_name="values"}
+  x = f32[1,256]{1,0} parameter(2), metadata={op_name="x"}
+  i = s32[] parameter(3), metadata={op_name="position"}
+  n = f32[64,256]{1,0} fusion(k, x, i), kind=kLoop, calls=write
+  m = f32[64,256]{1,0} fusion(v, x, i), kind=kLoop, calls=write
+  ROOT r = (f32[64,256]{1,0}, f32[64,256]{1,0}) tuple(n, m)
+}
+"""
+
+# Logits of each row are returned.
+RETURNED = """HloModule jit_evaluate, is_scheduled=true
+
+ENTRY e {
+  w = f32[16,1024]{1,0} parameter(0), metadata={op_name="w"}
+  x = f32[512,16]{1,0} parameter(1), metadata={op_name="x"}
+  ROOT z = f32[512,1024]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(evaluate)/dot_general"}
+}
+"""
+
+# Eight members, each of which sees all samples.
+ENSEMBLE = """HloModule jit_step, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  w = f32[8,16,16]{2,1,0} parameter(0), metadata={op_name="w"}
+  x = f32[512,16]{1,0} parameter(1), metadata={op_name="x"}
+  zero = f32[] constant(0)
+  h = f32[8,512,16]{2,1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  t = f32[8,512,16]{2,1,0} tanh(h)
+  y = f32[8,512,16]{2,1,0} dot(t, w), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}
+  l = f32[8]{0} reduce(y, zero), dimensions={1,2}, to_apply=sum
+  g = f32[8,16,16]{2,1,0} dot(t, y), lhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_batch_dims={0}, rhs_contracting_dims={1}
+  ROOT r = (f32[8]{0}, f32[8,16,16]{2,1,0}) tuple(l, g)
+}
+"""
+
+# Scores that are padded for the product that reads them, as XLA:GPU does.
+PADDED = """HloModule jit_scores, is_scheduled=true
+
+pad {
+  a = f32[512,1001]{1,0} parameter(0)
+  z = f32[] constant(0)
+  ROOT p = f32[512,1008]{1,0} pad(a, z), padding=0_0x0_7
+}
+
+ENTRY e {
+  a = f32[512,1]{1,0} parameter(0), metadata={op_name="a"}
+  b = f32[1,1001]{1,0} parameter(1), metadata={op_name="b"}
+  v = f32[1008,4]{1,0} parameter(2), metadata={op_name="v"}
+  s = f32[512,1001]{1,0} dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(scores)/dot_general" source_file="/home/me/train.py" source_line=30}
+  x = f32[512,1001]{1,0} exponential(s), metadata={op_name="jit(scores)/exp" source_file="/home/me/train.py" source_line=31}
+  p = f32[512,1008]{1,0} fusion(x), kind=kLoop, calls=pad, metadata={op_name="jit(scores)/dot_general" source_file="/home/me/train.py" source_line=32}
+  ROOT r = f32[512,4]{1,0} dot(p, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(scores)/dot_general" source_file="/home/me/train.py" source_line=32}
+}
+"""
+
+# Rows of a table, by a product with a one-hot array.
+ONE_HOT = """HloModule jit_embed, is_scheduled=true
+
+hot {
+  i = s32[512]{0} parameter(0)
+  b = s32[512,1000]{1,0} broadcast(i), dimensions={0}
+  n = s32[1000]{0} iota(), iota_dimension=0
+  c = s32[512,1000]{1,0} broadcast(n), dimensions={1}
+  e = pred[512,1000]{1,0} compare(b, c), direction=EQ
+  ROOT f = f32[512,1000]{1,0} convert(e)
+}
+
+ENTRY e {
+  t = f32[1000,4]{1,0} parameter(0), metadata={op_name="table"}
+  i = s32[512]{0} parameter(1), metadata={op_name="ids"}
+  h = f32[512,1000]{1,0} fusion(i), kind=kLoop, calls=hot, metadata={op_name="jit(embed)/jit(_one_hot)/eq" source_file="/home/me/train.py" source_line=8}
+  ROOT r = f32[512,4]{1,0} dot(h, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(embed)/dot_general" source_file="/home/me/train.py" source_line=8}
+}
+"""

@@ -6,10 +6,10 @@ import re
 
 import tool
 from advise_modules import (
-    UPDATE, FUSED_UPDATE, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
-    WIDE_BYTES, NARROW_BYTES,
+    UPDATE, FUSED_UPDATE, CACHES, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
+    WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT,
 )
-from tool import SAMPLES, ToolTest
+from tool import GOLDEN, SAMPLES, ToolTest
 
 AFTER = SAMPLES / "gpt_scan.after_optimizations.hlo"
 UNROLLED = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
@@ -99,17 +99,26 @@ class Advise(ToolTest):
         advice = self.advise("update.hlo")
         self.assertEqual([(r["kind"], r["argument"], r["parameters"], r["saved_bytes"], r["confidence"])
                           for r in advice["remedies"]],
-                         [("donate", "state", [0], 16384, "high"), ("donate", "batch", [1], 16384, "high")])
+                         [("donate", "state", [0], 16384, "high"), ("donate", "batch", [1], 16384, "low")])
         self.assertIn('donate_argnames=("state",)', advice["plan"][0]["code"])
         donated = UPDATE.replace("is_scheduled=true,", "is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) },")
         (self.dir / "donated.hlo").write_text(donated)
         self.assertEqual(self.advise("donated.hlo")["remedies"], [])
 
     def test_donate_to_a_fused_update(self):
-        """A new version is one beside a product in the same fusion, too."""
+        """A new version is one beside a product in the same fusion, too; what has new versions is donated together."""
         (self.dir / "fused.hlo").write_text(FUSED_UPDATE)
-        self.assertEqual([(r["kind"], r["argument"], r["confidence"]) for r in self.advise("fused.hlo")["remedies"]],
-                         [("donate", "weights", "high"), ("donate", "moments", "high")])
+        remedies = self.advise("fused.hlo")["remedies"]
+        self.assertEqual([(r["kind"], r["argument"], r["confidence"]) for r in remedies],
+                         [("donate", "weights,moments", "high")])
+        self.assertIn('donate_argnames=("weights", "moments")', remedies[0]["code"])
+
+    def test_donate_caches(self):
+        """What is written into in place is a new version, and so is what a loop carries on. JAX pairs what is donated with
+        outputs in order, so that one of two alike arguments alone would get the memory of the other one's new version."""
+        remedies = [r for r in self.advise(self.write("caches.hlo", CACHES))["remedies"] if r["kind"] == "donate"]
+        self.assertEqual([(r["argument"], r["parameters"], r["saved_bytes"], r["confidence"]) for r in remedies],
+                         [("keys,values", [0, 1], 2 * 4 * 64 * 256, "high")])
 
     def test_state(self):
         """Moments, which only their update reads, and not weights, take half in bf16, nothing on the host but while they
@@ -292,6 +301,32 @@ ENTRY e {
 }
 """)
         self.assertNotIn("chunk", [r["kind"] for r in self.advise("padded.hlo")["remedies"]])
+
+    def test_rows_that_are_returned(self):
+        """A program that returns something of each row can be called for fewer rows, with a limit or without."""
+        remedy = self.remedy("microbatches", RETURNED)
+        self.assertEqual((remedy["argument"], remedy["num_chunks"], remedy["confidence"]), ("x", 8, "medium"))
+        self.assertIn("jax.device_get(step(part))", remedy["code"])
+        self.assertNotIn("jax.grad", self.remedy("microbatches", RETURNED, "--mem-limit=40%")["code"])
+
+    def test_ensemble(self):
+        """The samples of an ensemble come after its members; no weights have a dimension of that size."""
+        remedy = self.remedy("microbatches", ENSEMBLE, "--mem-limit=60%")
+        self.assertEqual((remedy["argument"], remedy["num_chunks"], remedy["is_met"]), ("x", 2, True))
+
+    def test_padded_pieces(self):
+        """A form of the logits that is padded for a product is computed in pieces, too; a one-hot array is none of its
+        indices' forms."""
+        self.assertEqual(self.remedy("chunk", PADDED)["num_chunks"], 8)
+        remedy = self.remedy("chunk", ONE_HOT)
+        self.assertIn("table[ids]", remedy["code"])
+        self.assertLess(remedy["temp_bytes"], 512 * 1000 * 4 // 50)
+
+    def test_loop_in_a_call(self):
+        """XLA:CPU compiles small loops as functions of their own, which a changed program need not have."""
+        text = (GOLDEN / "hardly" / "loop_in_call.hlo").read_text()
+        kinds = [r["kind"] for r in self.advise(self.write("call.hlo", text))["remedies"]]
+        self.assertIn("checkpoint-scan", kinds)
 
     def test_gathers(self):
         """What is gathered for the forward part need not wait for the backward part."""
