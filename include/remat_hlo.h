@@ -1437,8 +1437,8 @@ RH_API rh_status rh_remat(const rh_module *module, const rh_settings *settings,
 typedef struct rh_way {
   /* The option that does it, by its name on the command line, without dashes: `remat-collectives`,
      `small-node-limit`, `algorithm`, `effort`, `time-limit`, `remat-mode`, `unfuse`,
-     `inline-calls`. Two are no options: `stage`, to begin from an earlier dump, and `calibrate`,
-     the command. */
+     `inline-calls`. Three are no options: `stage`, to begin from an earlier dump, `calibrate`, the
+     command, and `xla-flags`, with which the program is compiled anew. */
   const char *option;
   const char *value; /* what to give it; NULL = nothing, or a choice */
   int64_t bytes;     /* at the peak of the result that stay for this reason; 0 = not of values */
@@ -1578,8 +1578,9 @@ typedef struct rh_remedy {
   int64_t source_line;    /* 0 = unknown */
   rh_text function; /* the function that the change is about, such as one to wrap in a checkpoint */
   rh_text scope;    /* the scopes of op_name, repeated layers as one pattern: `h_*` and what follows it */
-  rh_text argument; /* the argument of the program that the change is about: `opt_state` */
-  const int64_t *parameters; /* the numbers of the entry's parameters that this argument has */
+  rh_text argument; /* the argument of the program that the change is about: `opt_state`; several,
+                       which are donated together, are separated by commas */
+  const int64_t *parameters; /* the numbers of the entry's parameters that are meant of it */
   size_t num_parameters;
   rh_text policy;        /* the policy of the checkpoint; empty = it saves nothing */
   int64_t num_instances; /* how many layers, iterations or arguments it is about; 0 = unknown */

@@ -24,7 +24,7 @@ typedef struct LiveList {
 /* An rh_way whose value is its own. */
 typedef struct Way {
   rh_way way;
-  char value[64];
+  char value[96];
 } Way;
 
 typedef enum Phase {

@@ -349,6 +349,8 @@ static void print_way(const Way *kept, FILE *out) {
     fputs("  may help: the dump before_optimizations (--fuse; remat_hlo.jax.jit)", out);
   } else if (strcmp(way->option, "calibrate") == 0) {
     fputs("  may help: remat-hlo calibrate", out);
+  } else if (strcmp(way->option, "xla-flags") == 0) {
+    fprintf(out, "  may help: XLA_FLAGS=%s", kept->value);
   } else {
     fprintf(out, "  may help: --%s%s%s", way->option, kept->value[0] ? "=" : "", kept->value);
   }

@@ -393,7 +393,7 @@ class Way:
 
     ARGUMENTS = {"remat-collectives": "remat_collectives=True", "small-node-limit": "small_node_limit={}",
                  "algorithm": "algorithm='{}'", "effort": "effort={}", "remat-mode": "modes='{}'",
-                 "stage": "stage='{}'", "calibrate": "remat-hlo calibrate"}
+                 "stage": "stage='{}'", "calibrate": "remat-hlo calibrate", "xla-flags": "XLA_FLAGS={}"}
 
     @property
     def argument(self) -> str | None:
