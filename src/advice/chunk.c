@@ -355,9 +355,7 @@ static const char *how_to(RegionRole role) {
       return "With a checkpoint around a piece, it is computed again in the backward part, one "
              "piece at a time.";
     case REGION_ONE_HOT:
-      return "A product with a one-hot array only looks rows up, which indexing does without it; "
-             "in "
-             "pieces it would be smaller, too.";
+      return "A product with a one-hot array only looks rows up, which indexing does without it.";
     case REGION_ACTIVATION:
       return "A piece is some rows, from the product that makes the array to the one that reads "
              "it. A checkpoint around both, without pieces, is simpler, and leaves the array of "

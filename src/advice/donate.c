@@ -172,41 +172,6 @@ static ModuleHeader *own_header(Module *module, uint32_t more) {
   return header;
 }
 
-/* A reader of the parameter that need not have run when the output is made; NO_ID if there is none.
- * XLA inserts its copies before it decides about the order, so the parameter is copied for such a
- * reader. */
-static InstId late_reader_of(const Module *module, InstId param, InstId maker, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  bool *is_before = arena_zarray(arena, bool, module->insts.len);
-  IdVec work = {0};
-  InstId found = NO_ID;
-  *vec_push(arena, &work) = maker;
-  is_before[maker] = true;
-  while (work.len) {
-    InstId id = work.data[--work.len];
-    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-      InstId operand = inst_operand(module, id, i);
-      if (is_before[operand]) continue;
-      is_before[operand] = true;
-      *vec_push(arena, &work) = operand;
-    }
-  }
-  *vec_push(arena, &work) = param;
-  while (work.len && found == NO_ID) {
-    InstId id = work.data[--work.len];
-    for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
-      InstId user = inst_users(module, id)[i];
-      if (inst_is_pass_through(module, user)) {
-        *vec_push(arena, &work) = user;
-      } else if (!is_before[user] && !inst_is_root(module, user)) {
-        found = user;
-      }
-    }
-  }
-  arena_free(arena);
-  return found;
-}
-
 /* The next parameter of the group that may be donated for an output, as JAX pairs them: in the
  * order of the outputs, by type and dimensions. The search begins at `first`. Returns an index of
  * the group's parameters; NO_ID if there is none. */

@@ -126,6 +126,40 @@ UpdatedParams params_updated_by(const Module *module, InstId id) {
   return found;
 }
 
+/* ---- readers ---- */
+
+InstId late_reader_of(const Module *module, InstId param, InstId maker, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  bool *is_before = arena_zarray(arena, bool, module->insts.len);
+  IdVec work = {0};
+  InstId found = NO_ID;
+  *vec_push(arena, &work) = maker;
+  is_before[maker] = true;
+  while (work.len) {
+    InstId id = work.data[--work.len];
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      InstId operand = inst_operand(module, id, i);
+      if (is_before[operand]) continue;
+      is_before[operand] = true;
+      *vec_push(arena, &work) = operand;
+    }
+  }
+  *vec_push(arena, &work) = param;
+  while (work.len && found == NO_ID) {
+    InstId id = work.data[--work.len];
+    for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+      InstId user = inst_users(module, id)[i];
+      if (inst_is_pass_through(module, user) || inst_get(module, user)->opcode == OPCODE_COPY) {
+        *vec_push(arena, &work) = user;
+      } else if (!is_before[user] && !inst_is_root(module, user)) {
+        found = user;
+      }
+    }
+  }
+  arena_free(arena);
+  return found;
+}
+
 /* ---- replicas ---- */
 
 /* The number of devices that a collective sums over. */

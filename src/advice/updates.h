@@ -25,6 +25,11 @@ typedef struct UpdatedParams {
  * rows, or an array that a loop carries from a parameter on. */
 UpdatedParams params_updated_by(const Module *module, InstId id);
 
+/* A reader of the parameter, or of a copy of it, that need not have run when `maker` writes its new
+ * version; NO_ID if there is none. XLA inserts its copies before it decides about the order, so the
+ * parameter is copied for such a reader. */
+InstId late_reader_of(const Module *module, InstId param, InstId maker, Arena *scratch);
+
 /* The number of devices that sum up what an instruction updates an array of so many elements by:
  * each of them has the same array. 0 = they do not. */
 int64_t update_replicas(const Module *module, InstId id, int64_t num_elements);

@@ -278,3 +278,25 @@ ENTRY e {
   ROOT r = f32[512,4]{1,0} dot(h, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(embed)/dot_general" source_file="/home/me/train.py" source_line=8}
 }
 """
+
+# A donated array, a row of which is replaced, and whose old rows are summed up, which may run after that.
+COPIED = """HloModule jit_step, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  b = f32[64,256]{1,0} parameter(0), metadata={op_name="buffer"}
+  x = f32[1,256]{1,0} parameter(1), metadata={op_name="x"}
+  i = s32[] parameter(2), metadata={op_name="position"}
+  z = s32[] constant(0)
+  zero = f32[] constant(0)
+  c = f32[64,256]{1,0} copy(b)
+  n = f32[64,256]{1,0} dynamic-update-slice(b, x, i, z), metadata={op_name="jit(step)/scatter" source_file="/home/me/train.py" source_line=4}
+  t = f32[64]{0} reduce(c, zero), dimensions={1}, to_apply=sum, metadata={op_name="jit(step)/reduce_sum" source_file="/home/me/train.py" source_line=5}
+  ROOT r = (f32[64,256]{1,0}, f32[64]{0}) tuple(n, t)
+}
+"""

@@ -7,7 +7,7 @@ import re
 import tool
 from advise_modules import (
     UPDATE, FUSED_UPDATE, CACHES, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
-    WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT,
+    WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT, COPIED,
 )
 from tool import GOLDEN, SAMPLES, ToolTest
 
@@ -119,6 +119,16 @@ class Advise(ToolTest):
         remedies = [r for r in self.advise(self.write("caches.hlo", CACHES))["remedies"] if r["kind"] == "donate"]
         self.assertEqual([(r["argument"], r["parameters"], r["saved_bytes"], r["confidence"]) for r in remedies],
                          [("keys,values", [0, 1], 2 * 4 * 64 * 256, "high")])
+
+    def test_donated_and_copied(self):
+        """The reader that forces the copy is named; read before the update, it needs none."""
+        remedy = self.remedy("donated-copy", COPIED)
+        self.assertEqual((remedy["argument"], remedy["source_line"], remedy["saved_bytes"]), ("buffer", 5, 4 * 64 * 256))
+        self.assertIn("optimization_barrier", remedy["code"])
+        before = COPIED.replace("  n = f32[64,256]{1,0} dynamic-update-slice(b,", "  n = f32[64,256]{1,0} dynamic-update-slice(c,")
+        before = before.replace("reduce(c, zero)", "reduce(n, zero)")
+        self.assertEqual([r["kind"] for r in self.advise(self.write("before.hlo", before))["remedies"]
+                          if r["kind"] == "donated-copy"], [])
 
     def test_state(self):
         """Moments, which only their update reads, and not weights, take half in bf16, nothing on the host but while they
