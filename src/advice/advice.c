@@ -107,15 +107,23 @@ static bool is_done(const PlanSteps *steps, const rh_remedy *remedy) {
   return false;
 }
 
+enum { LEAST_SHARE = 50 }; /* of the module at the beginning: what a step gains without a limit */
+
+static bool is_worth(const Advisor *advisor, const rh_remedy *remedy, const Measured *first) {
+  return advisor->before.counted_bytes - remedy->counted_bytes >=
+         first->counted_bytes / LEAST_SHARE;
+}
+
 /* Takes the best remedy that is new, and the module that it leads to. What is
- * uncertain is a last resort, for a limit that is not met otherwise. Returns false if there is
- * none. */
+ * uncertain is a last resort, for a limit that is not met otherwise, and so is what gains little of
+ * the whole. Returns false if there is none. */
 static bool take_best(Advisor *advisor, const Measured *first, PlanSteps *steps, Next *next) {
   bool has_limit = advisor->request->limit_bytes != INT64_MAX;
   for (uint32_t i = 0; i < advisor->remedies.len; i++) {
     Remedy *remedy = &advisor->remedies.data[i];
     bool is_vague = rank_of(remedy->shown.confidence) == 2;
-    if ((is_vague && !has_limit) || is_done(steps, &remedy->shown)) continue;
+    if (is_done(steps, &remedy->shown)) continue;
+    if (!has_limit && (is_vague || !is_worth(advisor, &remedy->shown, first))) continue;
     rh_remedy total = total_of(&remedy->shown, first, steps);
     *vec_push(advisor->out, &steps->list) = total;
     *next = (Next){remedy->after, remedy->is_sketch};

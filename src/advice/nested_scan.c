@@ -154,12 +154,25 @@ static int64_t segment_of(int64_t trips) {
   return 0;
 }
 
+/* Whether the loop was cut by rewriting, and what that leaves in its stacks is what a checkpoint
+ * would. */
+static bool is_cut(const ScanStudy *study, const LoopPair *pair, const ScanPlace *scan) {
+  const Advisor *advisor = study->advisor;
+  if (!loop_pair_is_done(pair, scan_stored_bytes(study, pair->forward))) return false;
+  for (uint32_t i = 0; i < advisor->remedies.len; i++) {
+    const rh_remedy *shown = &advisor->remedies.data[i].shown;
+    if (strcmp(shown->kind, "nested-scan") == 0 && shown->source_line == scan->place.line &&
+        shown->num_instances == scan->trips)
+      return true;
+  }
+  return false;
+}
+
 static void propose_pair(ScanStudy *study, const LoopPair *pair) {
   Advisor *advisor = study->advisor;
   int64_t length = segment_of(pair->trips);
-  bool is_known = loop_pair_is_done(pair, scan_stored_bytes(study, pair->forward));
-  if (is_known || length == 0) return;
   ScanPlace scan = loop_pair_place(advisor, pair);
+  if (length == 0 || is_cut(study, pair, &scan)) return;
   rh_remedy remedy = remedy_of(advisor, &scan, length);
   remedy.confidence = "medium";
   int64_t held_bytes = pair->summed_bytes + pair->sliced_bytes / pair->trips * length;

@@ -4,6 +4,7 @@
 #include "advice/shrink.h"
 #include "analysis/loop/stack.h"
 #include "emit/human.h"
+#include "remat/scan/open.h"
 
 enum { LEAST_SHARE = 8, PIECES = 8 };
 
@@ -50,7 +51,7 @@ static bool is_like_argument(const Module *module, const Shape *stack) {
 
 static void propose(Advisor *advisor, const Loops *loops, const Stack *stack) {
   const Module *module = advisor->module;
-  const Shape *shape = shape_get(&module->shapes, stack->shape);
+  const Shape *shape = shape_get(&loops->module->shapes, stack->shape);
   const Loop *loop = &loops->list[stack->loop];
   bool is_worth = shape->bytes >= advisor->before.counted_bytes / LEAST_SHARE;
   if (!is_worth || loop->trips < 2 * PIECES || is_like_argument(module, shape)) return;
@@ -81,8 +82,10 @@ static void propose(Advisor *advisor, const Loops *loops, const Stack *stack) {
 
 void advise_stacked_outputs(Advisor *advisor) {
   Arena *arena = arena_new(arena_options(advisor->scratch));
-  CallGraph graph = call_graph_build(advisor->module, arena, advisor->scratch);
-  Loops loops = loops_find(advisor->module, &graph, arena, advisor->scratch);
+  /* In a copy that is open, the instructions that stay have the same numbers. */
+  const Module *module = scan_opened(advisor->input->module, arena, advisor->scratch);
+  CallGraph graph = call_graph_build(module, arena, advisor->scratch);
+  Loops loops = loops_find(module, &graph, arena, advisor->scratch);
   if (loops.len) {
     Stacks stacks = stacks_find(&loops, arena, advisor->scratch);
     for (uint32_t i = 0; i < stacks.list.len; i++) {
