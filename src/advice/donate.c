@@ -195,54 +195,83 @@ static uint32_t partner_of(const Matching *matching, uint32_t part, const Group 
 typedef struct Donation {
   IdVec params;
   int64_t bytes;
-  uint32_t num_copied;  /* of them, for a reader that may come too late */
-  int64_t copied_bytes; /* the largest of those */
-  InstId late_reader;   /* one of those; NO_ID = there is none */
+  uint32_t num_copied; /* of them, for a reader that may come too late */
+  InstId late_reader;  /* one of those; NO_ID = there is none */
 } Donation;
 
-/* The module with the group donated. What is copied all the same gains nothing, and stays as it is.
- * NULL if there is nothing to donate it for. */
-static rh_module *simulate(const Advisor *advisor, const Matching *matching, const Group *group,
-                           Donation *donation) {
-  const Module *module = advisor->module;
-  const Computation *entry = comp_get(module, module->entry);
+/* Pairs the group with outputs in a copy of the module; NULL if there is none to pair it with. */
+static rh_module *pair_outputs(const Advisor *advisor, const Matching *matching, const Group *group,
+                               Donation *donation) {
   ArenaMark mark = arena_mark(advisor->scratch);
   bool *is_used = arena_zarray(advisor->scratch, bool, group->params.len);
-  rh_module *copy = NULL;
+  rh_module *made = NULL;
   ModuleHeader *header = NULL;
   uint32_t next = 0;
   for (uint32_t part = 0; part < matching->num_parts; part++) {
     uint32_t index = partner_of(matching, part, group, next, is_used);
     if (index == NO_ID) continue;
-    uint32_t param = group->params.data[index];
     is_used[index] = true;
     next = index + 1;
+    if (!made) {
+      made = advisor_copy(advisor);
+      header = own_header(made->module, matching->num_parts);
+    }
+    uint32_t param = group->params.data[index];
     *vec_push(advisor->arena, &donation->params) = param;
-    int64_t part_bytes = target_sizes.of_part(module, matching->parts[part]);
-    InstId late = NO_ID;
-    if (part_bytes >= advisor->before.memory.total_bytes / SMALL_PART)
-      late = late_reader_of(module, id_list(module, entry->params)[param], maker_of(module, part),
-                            advisor->arena);
-    if (late != NO_ID) {
-      donation->num_copied++;
-      donation->late_reader = late;
-    }
-    if (late != NO_ID && part_bytes > donation->copied_bytes) { /* stays as it is */
-      int64_t bytes = donation->copied_bytes;
-      donation->copied_bytes = part_bytes;
-      if (bytes == 0) continue;
-    }
-    if (!copy) {
-      copy = advisor_copy(advisor);
-      header = own_header(copy->module, matching->num_parts);
-    }
     header->aliases.data[header->aliases.len++] =
         (OutputAlias){.output_part = part, .param = param, .param_part = 0};
-    donation->bytes += target_sizes.of_part(module, matching->parts[part]);
   }
   arena_reset(advisor->scratch, mark);
-  if (copy) order_lower(advisor, copy);
-  return copy;
+  return made;
+}
+
+/* XLA:GPU takes those copies away again that the order of the schedule makes superfluous
+ * (RunPostSchedulingCopyInsertion in xla/service/gpu/gpu_compiler.cc). */
+static bool copies_by_order(const Advisor *advisor) {
+  return strcmp(advisor->module->backend.target->name, "gpu") == 0;
+}
+
+/* What is copied all the same gains nothing. One copy after the other takes the memory that the
+ * parameter before it has left, so that the largest one counts: it stays as it is. */
+static void drop_copied(const Advisor *advisor, rh_module *made, uint32_t num_given,
+                        Donation *donation) {
+  const Module *module = made->module;
+  const Sequence *order = copies_by_order(advisor) ? &made->schedule.of[module->entry] : NULL;
+  ModuleHeader *header = own_header(made->module, 0);
+  int64_t most_bytes = 0;
+  uint32_t largest = NO_ID;
+  for (uint32_t i = num_given; i < header->aliases.len; i++) {
+    const OutputAlias *alias = &header->aliases.data[i];
+    InstId param = id_list(module, comp_get(module, module->entry)->params)[alias->param];
+    int64_t bytes = target_sizes.of_part(module, inst_get(module, param)->shape);
+    donation->bytes += bytes;
+    if (bytes < advisor->before.memory.total_bytes / SMALL_PART) continue;
+    InstId late =
+        late_reader_of(module, param, maker_of(module, alias->output_part), order, advisor->arena);
+    if (late == NO_ID) continue;
+    donation->num_copied++;
+    donation->late_reader = late;
+    if (bytes <= most_bytes) continue;
+    most_bytes = bytes;
+    largest = i;
+  }
+  if (largest == NO_ID) return;
+  donation->bytes -= most_bytes;
+  header->aliases.data[largest] = header->aliases.data[--header->aliases.len];
+}
+
+/* The module with the group donated. NULL if there is nothing to donate it for. */
+static rh_module *simulate(const Advisor *advisor, const Matching *matching, const Group *group,
+                           Donation *donation) {
+  rh_module *made = pair_outputs(advisor, matching, group, donation);
+  uint32_t num_given = advisor->module->source->header.aliases.len;
+  if (!made) return NULL;
+  if (copies_by_order(advisor)) order_lower(advisor, made);
+  drop_copied(advisor, made, num_given, donation);
+  if (!copies_by_order(advisor)) order_lower(advisor, made);
+  if (made->module->source->header.aliases.len > num_given) return made;
+  rh_module_free(made);
+  return NULL;
 }
 
 /* ---- the remedy ---- */

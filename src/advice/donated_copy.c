@@ -109,7 +109,7 @@ void advise_donated_copy(Advisor *advisor) {
     IdVec copies = copies_of(module, copied.param, advisor->arena);
     if (copies.len == 0) continue;
     copied.maker = maker_of(module, alias->output_part);
-    copied.reader = late_reader_of(module, copied.param, copied.maker, advisor->scratch);
+    copied.reader = late_reader_of(module, copied.param, copied.maker, NULL, advisor->scratch);
     if (copied.reader != NO_ID) propose(advisor, &copied, &copies);
   }
 }

@@ -47,10 +47,13 @@ static void add_present(Module *module, const Schedule *schedule, Arena *scratch
   }
 }
 
+/* The usual one of the target first: where several take as much, it is that one. */
 static const Scheduler *scheduler_of(const Module *module, int64_t temp_bytes, Arena *scratch) {
-  static const char *const names[] = {"bfs", "default", "list-values", "dfs", "postorder"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    const Scheduler *scheduler = scheduler_find(names[i]);
+  static const char *const by_default[] = {"default", "bfs", "list-values", "dfs", "postorder"};
+  static const char *const of_cpu[] = {"bfs", "default", "list-values", "dfs", "postorder"};
+  bool is_cpu = strcmp(module->backend.target->name, "cpu") == 0;
+  for (size_t i = 0; i < sizeof of_cpu / sizeof *of_cpu; i++) {
+    const Scheduler *scheduler = scheduler_find((is_cpu ? of_cpu : by_default)[i]);
     int64_t more = temp_bytes_of(module, scheduler, scratch) - temp_bytes;
     if (EXACT_PART * (more < 0 ? -more : more) <= temp_bytes) return scheduler;
   }

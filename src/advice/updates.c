@@ -128,13 +128,15 @@ UpdatedParams params_updated_by(const Module *module, InstId id) {
 
 /* ---- readers ---- */
 
-InstId late_reader_of(const Module *module, InstId param, InstId maker, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  bool *is_before = arena_zarray(arena, bool, module->insts.len);
+/* Marks what has run before `maker`, that included: all that comes before it in the order, or what
+ * it is computed from. */
+static void mark_before(const Module *module, InstId maker, const Sequence *order, bool *is_before,
+                        Arena *arena) {
   IdVec work = {0};
-  InstId found = NO_ID;
-  *vec_push(arena, &work) = maker;
   is_before[maker] = true;
+  for (SchedPos pos = 0; order && pos < order->len && order->ids[pos] != maker; pos++)
+    is_before[order->ids[pos]] = true;
+  if (!order) *vec_push(arena, &work) = maker;
   while (work.len) {
     InstId id = work.data[--work.len];
     for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
@@ -144,6 +146,17 @@ InstId late_reader_of(const Module *module, InstId param, InstId maker, Arena *s
       *vec_push(arena, &work) = operand;
     }
   }
+}
+
+InstId late_reader_of(const Module *module, InstId param, InstId maker, const Sequence *order,
+                      Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  bool *is_before = arena_zarray(arena, bool, module->insts.len);
+  IdVec work = {0};
+  InstId found = NO_ID;
+  while (inst_get(module, maker)->opcode == OPCODE_GET_TUPLE_ELEMENT)
+    maker = inst_operand(module, maker, 0);
+  mark_before(module, maker, order, is_before, arena);
   *vec_push(arena, &work) = param;
   while (work.len && found == NO_ID) {
     InstId id = work.data[--work.len];

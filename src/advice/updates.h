@@ -4,6 +4,7 @@
 #define REMAT_HLO_ADVICE_UPDATES_H
 
 #include "ir/module.h"
+#include "ir/schedule.h"
 
 /* Whether an operation computes each element of its result from the same elements of its operands.
  */
@@ -26,9 +27,11 @@ typedef struct UpdatedParams {
 UpdatedParams params_updated_by(const Module *module, InstId id);
 
 /* A reader of the parameter, or of a copy of it, that need not have run when `maker` writes its new
- * version; NO_ID if there is none. XLA inserts its copies before it decides about the order, so the
- * parameter is copied for such a reader. */
-InstId late_reader_of(const Module *module, InstId param, InstId maker, Arena *scratch);
+ * version, or that has not in the order of the entry, if one is given; NO_ID if there is none. XLA
+ * inserts its copies before it decides about the order, so the parameter is copied for such a
+ * reader. */
+InstId late_reader_of(const Module *module, InstId param, InstId maker, const Sequence *order,
+                      Arena *scratch);
 
 /* The number of devices that sum up what an instruction updates an array of so many elements by:
  * each of them has the same array. 0 = they do not. */
