@@ -20,6 +20,13 @@ static bool is_heavy_opcode(Opcode opcode) {
          (opcode_info(opcode)->flags & OPF_COLLECTIVE) != 0;
 }
 
+/* Within fusions, custom calls are the libraries' products, whose names begin with two underscores
+ * (`__cublas$gemm`), or small things such as XLA:TPU's GatherScatterIndicesBitpacked. */
+static bool is_small_call(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL &&
+         !str_begins_with(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "__");
+}
+
 /* By InstId: whether an instruction is meant, or calls a computation that contains one. */
 static bool *find_with_callees(const Module *module, bool (*is_meant)(Opcode opcode), Arena *out,
                                Arena *scratch) {
@@ -28,15 +35,17 @@ static bool *find_with_callees(const Module *module, bool (*is_meant)(Opcode opc
   bool *has_found = arena_zarray(scratch, bool, module->comps.len);
   Arena *arena = arena_new(arena_options(scratch));
   CompId *order = comps_post_order(module, arena, scratch);
+  CallGraph graph = call_graph_build(module, arena, scratch);
   for (uint32_t c = 0; c < module->comps.len; c++) {
     CompId comp = order[c];
+    bool is_fused = !comp_is_sequential(&graph, comp);
     for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
       InstId id = comp_inst(module, comp, i);
       is_found[id] = is_meant((Opcode)inst_get(module, id)->opcode);
       for (uint32_t k = 0; k < inst_get(module, id)->num_callees; k++) {
         is_found[id] |= has_found[inst_callees(module, id)[k]];
       }
-      has_found[comp] |= is_found[id];
+      has_found[comp] |= is_found[id] && !(is_fused && is_small_call(module, id));
     }
   }
   arena_free(arena);
