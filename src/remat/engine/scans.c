@@ -376,6 +376,19 @@ static bool try_segments(void *of, uint32_t number) {
   return true;
 }
 
+/* Cuts loops after they compute all again that they can. */
+static bool try_result_segments(void *of, uint32_t number) {
+  Scans *scans = of;
+  VariantGoal goal = goal_at(scans, scans->prices.len - 1);
+  (void)number;
+  goal.segment = 1;
+  goal.cuts_results = true;
+  if (!try_and_keep(scans, &goal)) return true;
+  uint32_t num_cut = scans->num_cut;
+  find_least(scans, set_most_cut, &goal, 1, &num_cut);
+  return true;
+}
+
 /* The algorithm that recomputes within the loops if a variant alone does not meet the budget. The
  * algorithm `scan` leaves that to `path`, unless there is no budget to meet: as low as possible
  * then means as low as loops alone go. */
@@ -515,6 +528,7 @@ static const Move for_borders[] = {
     {.needs = MOVE_FOR_MET, .try_next = try_higher},
     {.needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_lean},
     {.most = NUM_SEGMENT_LENGTHS, .is_of_use = is_missed, .try_next = try_segments},
+    {.needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_result_segments},
     {.needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_parts},
     {.most = 1, .try_next = try_finished},
 };

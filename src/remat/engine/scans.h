@@ -27,8 +27,8 @@ typedef rh_status (*RunFn)(const Problem *problem, Findings *findings,
  * stack nothing for others. */
 rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best);
 
-/* Runs the request's algorithm on the input with its fusions split, see variant_split(). `*best` has
- * no result if there is nothing to split, or the proof fails. */
+/* Runs the request's algorithm on the input with its fusions split, see variant_split(). `*best`
+ * has no result if there is nothing to split, or the proof fails. */
 rh_status scans_try_split(const Problem *problem, RunFn run, ScanAttempt *best);
 
 /* Applies the part of a plan that is about loops, and then the rest of it. */

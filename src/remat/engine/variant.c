@@ -56,11 +56,16 @@ typedef struct Segments {
   int64_t length;
 } Segments;
 
+typedef struct TripCounts {
+  VEC(int64_t) list;
+} TripCounts;
+
 typedef struct Round {
   const Problem *problem;
   const VariantGoal *goal;
   const rh_module *input;
   int64_t number;
+  const TripCounts *given; /* of the loops that the first round has seen */
   ScanModule scans;
   VEC(ScanBorder) borders;
   Segments segments; /* without values: none */
@@ -168,6 +173,17 @@ static bool is_lean(const Round *round) {
   return found;
 }
 
+/* Whether a loop is not to be cut (again): an earlier round made it. If results are cut, it is one
+ * that has other iterations than all that were given. */
+static bool is_cut_already(const Round *round, const ScanValues *values) {
+  const Loop *loop = &values->stacks->loops->list[values->loop];
+  if (!round->goal->cuts_results) return is_new_loop(round, values);
+  bool is_given = false;
+  for (uint32_t i = 0; i < round->given->list.len; i++)
+    is_given |= round->given->list.data[i] == loop->trips;
+  return round->number == 0 || !is_given;
+}
+
 /* The length of the segments into which the plan, or the goal, cuts a loop; 0 = it stays whole. */
 static int64_t segment_of(const Round *round, const ScanValues *values) {
   const VariantGoal *goal = round->goal;
@@ -176,10 +192,11 @@ static int64_t segment_of(const Round *round, const ScanValues *values) {
     return step ? step->segment : 0;
   }
   const Loop *loop = &values->stacks->loops->list[values->loop];
-  bool is_enough = goal->most_cut && round->number >= goal->most_cut; /* each round cuts one */
+  int64_t num_cut = round->number - goal->cuts_results; /* each round cuts one */
+  bool is_enough = goal->most_cut && num_cut >= goal->most_cut;
   bool is_other =
       goal->segment_border && values != &round->scans.borders.data[goal->segment_border - 1];
-  if (goal->segment <= 0 || is_new_loop(round, values) || is_enough || is_other) return 0;
+  if (goal->segment <= 0 || is_cut_already(round, values) || is_enough || is_other) return 0;
   if (!scan_can_segment(values)) return 0;
   int64_t trips = loop->trips;
   return scan_segment_length(values, goal->segment * sqrt((double)trips));
@@ -452,7 +469,13 @@ static rh_status fail_idle(const Problem *problem, int64_t number) {
                    "round %lld of this plan changes no loop", (long long)number);
 }
 
+static void note_given(const Round *round, TripCounts *given, Arena *out) {
+  for (uint32_t i = 0; round->number == 0 && i < round->scans.loops.len; i++)
+    *vec_push(out, &given->list) = round->scans.loops.list[i].trips;
+}
+
 rh_status variant_make(const Problem *problem, const VariantGoal *goal, Variant *variant) {
+  TripCounts given = {0};
   *variant = (Variant){.arena = arena_new(arena_options(problem->scratch))};
   rh_status status = RH_OK;
   int64_t max_rounds = goal->most_rounds ? goal->most_rounds : MAX_ROUNDS;
@@ -464,10 +487,12 @@ rh_status variant_make(const Problem *problem, const VariantGoal *goal, Variant 
                             : goal->opened  ? goal->opened
                                             : problem->input,
                    .number = number,
+                   .given = &given,
                    .steps = &variant->steps,
                    .out = variant->arena,
                    .arena = arena_new(arena_options(problem->scratch))};
     variant_analyze(problem, round.input, &round.scans, round.arena);
+    note_given(&round, &given, variant->arena);
     status = check_steps(&round);
     if (status == RH_OK) status = decide(&round);
     bool is_done = round.borders.len == 0 && !round.segments.values && !round.unrolled.len;

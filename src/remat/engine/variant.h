@@ -15,6 +15,10 @@ typedef struct VariantGoal {
   /* > 0: the first round cuts loops into segments instead, of about this times the square root of
    * the number of iterations */
   double segment;
+  /* The second round cuts, and cuts what the first one made of the loops: fusions that are kept
+   * whole for how they round read their stacks as a whole, and what they read can be cut only once
+   * it is computed again. */
+  bool cuts_results;
   uint32_t most_cut; /* loops, those with the largest stacks; 0 = all */
   bool unrolls;      /* the first round writes out loops instead that loops_misaligned() finds */
   /* by border and value of the first round: store it; NULL = none. For choices between two prices.
@@ -40,8 +44,8 @@ typedef struct Variant {
  * frees it, after the variants that are made of it. */
 rh_status variant_open(const Problem *problem, rh_module **opened);
 
-/* The input with its fusions split where several compute the same values (remat/rewrite/split.h), as
- * rh_schedule() prepares it with RH_UNFUSE_SHARED; NULL if there is nothing to split. The caller
+/* The input with its fusions split where several compute the same values (remat/rewrite/split.h),
+ * as rh_schedule() prepares it with RH_UNFUSE_SHARED; NULL if there is nothing to split. The caller
  * frees it. */
 rh_status variant_split(const Problem *problem, rh_module **split);
 
