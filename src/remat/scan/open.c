@@ -224,13 +224,57 @@ static void open_conversions(Rewrite *rewrite, CompId body, Schedule *schedule, 
   }
 }
 
+/* ---- barriers ---- */
+
+static bool is_barrier(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_OPT_BARRIER && !inst_is_root(module, id);
+}
+
+/* Whether a body has barriers, in a module whose order is fixed: XLA:GPU takes them away only after
+ * that, when they have done what they are for. */
+static bool has_barriers(const Loops *loops, const Loop *loop) {
+  const Module *module = loops->module;
+  bool found = false;
+  for (uint32_t i = 0; i < comp_num_insts(module, loop->body) && !found; i++)
+    found = is_barrier(module, comp_inst(module, loop->body, i));
+  return found && control_restates_order(module);
+}
+
+/* Lets what reads an element of a tuple read what was put in there. */
+static void skip_tuple(Rewrite *rewrite, InstId tuple, Arena *scratch) {
+  Module *module = rewrite->module;
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t num_users = inst_get(module, tuple)->users.len;
+  InstId *users = arena_array(scratch, InstId, num_users);
+  if (num_users) memcpy(users, inst_users(module, tuple), num_users * sizeof *users);
+  for (uint32_t i = 0; i < num_users; i++) {
+    const Instruction *user = inst_get(module, users[i]);
+    if (user->opcode != OPCODE_GET_TUPLE_ELEMENT || inst_is_root(module, users[i])) continue;
+    InstId element = inst_operand(module, tuple, (uint32_t)user->index);
+    rewrite_replace_all_uses(rewrite, users[i], element, scratch);
+  }
+  arena_reset(scratch, mark);
+}
+
+static void open_barriers(Rewrite *rewrite, CompId body, Arena *scratch) {
+  Module *module = rewrite->module;
+  for (uint32_t i = 0; i < comp_num_insts(module, body); i++) {
+    InstId id = comp_inst(module, body, i);
+    if (!is_barrier(module, id)) continue;
+    InstId given = inst_operand(module, id, 0);
+    rewrite_replace_all_uses(rewrite, id, given, scratch);
+    if (inst_get(module, given)->opcode == OPCODE_TUPLE) skip_tuple(rewrite, given, scratch);
+  }
+}
+
 /* ---- all ---- */
 
 /* The loops whose bodies are to be opened, in an array by loop. */
 static bool find_closed(const Loops *loops, bool *is_closed) {
   bool found = false;
   for (uint32_t i = 0; i < loops->len; i++) {
-    bool hides = hides_stack(loops, &loops->list[i]) || hides_conversion(loops, &loops->list[i]);
+    bool hides = hides_stack(loops, &loops->list[i]) || hides_conversion(loops, &loops->list[i]) ||
+                 has_barriers(loops, &loops->list[i]);
     if (is_closed) is_closed[i] = hides;
     found |= hides;
   }
@@ -263,6 +307,7 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
   for (uint32_t i = 0; i < loops.len; i++) {
     if (!is_closed[i]) continue;
     open_body(rewrite, loops.list[i].body, schedule, out, scratch);
+    if (control_restates_order(module)) open_barriers(rewrite, loops.list[i].body, scratch);
     open_conversions(rewrite, loops.list[i].body, schedule, arena);
   }
   dce_run(rewrite, scratch); /* the computations that were copied */
