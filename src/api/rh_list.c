@@ -32,7 +32,7 @@ static const rh_entry packings_list[] = {
 
 static const rh_entry targets_list[] = {
 #define TARGET(id, summary, alignment, granule, pads_tiles, has_dynamic_sizes, gpu_sharing, \
-               removes_barriers, has_spaces, excess)                                        \
+               removes_barriers, has_spaces, has_trip_counts, has_windows, excess)          \
   {#id, summary, (pads_tiles) ? RH_TRAIT_PADS : 0},
 #include "ir/targets.def"
 };

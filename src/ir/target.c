@@ -5,10 +5,10 @@
 #include "ir/bytes.h"
 
 const Target known_targets[] = {
-#define TARGET(id, summary, alignment, granule, pads_tiles, has_dynamic_sizes, gpu_sharing,  \
-               removes_barriers, has_spaces, excess)                                         \
-  {#id,         summary,          alignment,  granule,        pads_tiles, has_dynamic_sizes, \
-   gpu_sharing, removes_barriers, has_spaces, EXCESS_##excess},
+#define TARGET(id, summary, alignment, granule, pads_tiles, has_dynamic_sizes, gpu_sharing,    \
+               removes_barriers, has_spaces, has_trip_counts, has_windows, excess)             \
+  {#id,         summary,          alignment,  granule,         pads_tiles,  has_dynamic_sizes, \
+   gpu_sharing, removes_barriers, has_spaces, has_trip_counts, has_windows, EXCESS_##excess},
 #include "ir/targets.def"
 };
 const size_t num_known_targets = sizeof known_targets / sizeof *known_targets;

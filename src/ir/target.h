@@ -25,6 +25,8 @@ typedef struct Target {
   bool removes_barriers; /* between scheduling and buffer assignment, with the tuples around them */
   bool has_spaces; /* every layout with S(n), n > 0, is in memory apart from the device's; on other
                       targets only that of the host is */
+  bool has_trip_counts; /* the backend_config of a loop may have known_trip_count */
+  bool has_windows; /* a fusion is computed window by window, and needs one that suits all of it */
   ExcessPrecision excess;
 } Target;
 

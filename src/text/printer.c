@@ -355,8 +355,10 @@ static void write_new_attrs(Printer *printer, InstId id) {
       write_comp_name(printer, inst_callees(module, id)[1], module->source->uses_percent);
       write_text(printer->out, ", body=");
       write_comp_name(printer, inst_callees(module, id)[0], module->source->uses_percent);
-      write_format(printer->out, ", backend_config={\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}",
-                   inst->index);
+      if (module->backend.target->has_trip_counts)
+        write_format(printer->out,
+                     ", backend_config={\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}",
+                     inst->index);
       break;
     case OPCODE_CONDITIONAL:
       write_text(printer->out, ", true_computation=");

@@ -165,6 +165,37 @@ START_TEST(readers_of_all_kinds) {
 }
 END_TEST
 
+/* What shifts elements gets into no other fusion on XLA:TPU, which needs one window for all of it.
+ */
+START_TEST(what_shifts_elements) {
+  static const struct {
+    const char *target, *first;
+    bool merges;
+  } shifts[] = {
+      {"tpu", "reverse(a), dimensions={0}", false},
+      {"tpu", "negate(a)", true},
+      {"gpu", "reverse(a), dimensions={0}", true},
+      {"cpu", "reverse(a), dimensions={0}", true},
+  };
+  char text[1024];
+  snprintf(text, sizeof text,
+           "HloModule m, is_scheduled=true\n"
+           "first {\n a = f32[8] parameter(0)\n ROOT f = f32[8] %s\n}\n"
+           "second {\n v = f32[8] parameter(0)\n ROOT n = f32[8] negate(v)\n}\n"
+           "ENTRY e {\n i = f32[8] parameter(0)\n p = f32[8] fusion(i), kind=kLoop, calls=first\n"
+           " ROOT q = f32[8] fusion(p), kind=kLoop, calls=second\n}\n",
+           shifts[_i].first);
+  Fixture fixture = fixture_parse(text);
+  fixture.module->backend.target = target_find(shifts[_i].target);
+  Rewrite rewrite = rewrite_begin(fixture.module);
+  IdVec changed = {0};
+  InstId producer = find_inst(fixture.module, "p");
+  ck_assert_int_eq(fuse_into_readers(&rewrite, producer, &changed, fixture.out, fixture.scratch),
+                   shifts[_i].merges);
+  fixture_free(&fixture);
+}
+END_TEST
+
 /* Of an array there may be few readers, of a number many. */
 START_TEST(many_readers) {
   for (int is_number = 0; is_number < 2; is_number++) {
@@ -205,6 +236,7 @@ int main(void) {
   TCase *tc = tcase_create("fuse");
   tcase_add_loop_test(tc, merges_where_no_bit_can_change, 0, (int)(sizeof rows / sizeof *rows));
   tcase_add_loop_test(tc, readers_of_all_kinds, 0, (int)(sizeof readers / sizeof *readers));
+  tcase_add_loop_test(tc, what_shifts_elements, 0, 4);
   tcase_add_test(tc, many_readers);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -86,6 +86,7 @@ static bool set_direction(const NewInst *new, InstMessage *message) {
 }
 
 static bool set_new_loop(const NewInst *new, const Line *line, InstMessage *message) {
+  if (str_is(line->rest, ", condition=, body=")) return true;
   set_bytes(&message->has_backend_config, &message->backend_config,
             inst_attr_text(new->module, new->id, ATTR_BACKEND_CONFIG));
   return str_is(line->rest, ", condition=, body=, backend_config=") &&

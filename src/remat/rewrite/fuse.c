@@ -31,6 +31,32 @@ static bool may_take_more(const Rewrite *rewrite, InstId id) {
          (!inst_has_control(module, id) || rewrite->drops_control);
 }
 
+/* Whether an instruction reads its operand at other places than it writes. */
+static bool moves_elements(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_CONCATENATE:
+    case OPCODE_GATHER:
+    case OPCODE_PAD:
+    case OPCODE_REDUCE:
+    case OPCODE_REDUCE_WINDOW:
+    case OPCODE_REVERSE:
+    case OPCODE_SLICE:
+    case OPCODE_TRANSPOSE: return true;
+    default: return false;
+  }
+}
+
+/* XLA:TPU computes a fusion window by window, and ends the process if it finds none that suits all
+ * of it ("Cannot find a valid window for"): what shifts and pads does not get into the fusion that
+ * reads it there. */
+static bool has_own_window(const Module *module, CompId comp) {
+  if (!module->backend.target->has_windows) return false;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    if (moves_elements((Opcode)inst_get(module, comp_inst(module, comp, i))->opcode)) return true;
+  }
+  return false;
+}
+
 /* Instructions whose result has each element of the operand at most once. */
 static bool keeps_elements(Opcode opcode) {
   switch (opcode) {
@@ -253,6 +279,7 @@ static bool find_readers(const Rewrite *rewrite, InstId producer, FuseReaders *r
   const Module *module = rewrite->module;
   *readers = (FuseReaders){0};
   if (!may_be_merged(module, producer)) return false;
+  if (has_own_window(module, inst_callees(module, producer)[0])) return false;
   if (!add_readers(module, producer, false, readers) || readers->len == 0) return false;
   if (readers->len > 1 && !is_cheap(module, inst_callees(module, producer)[0])) return false;
   if (readers->len > MAX_ARRAY_READERS && !is_number(module, producer)) return false;
