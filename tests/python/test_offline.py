@@ -464,6 +464,16 @@ class Deciding(PackageTest):
         self.assertEqual(self.decide(min_reducible="99%", modes="recompute,narrow").report.outcome,
                          _decide.CHANGED)
 
+    def test_loops_that_are_compiled_alone(self):
+        """Of loops that stay because XLA:CPU compiles them alone, the flag is named, if there is something to gain."""
+        text = (ROOT / "tests/golden/hardly/loop_in_call.hlo").read_text()
+        report = self.decide(text, mem_limit="min", min_reducible="90%").report
+        self.assertEqual((report.outcome, report.may_help), (_decide.LITTLE, (_decide.NO_LOOPS_ALONE,)))
+        self.assertTrue(report.is_worth_a_line)
+        self.assertIn("may help: XLA_FLAGS=", str(report))
+        small = text.replace("8,256,256", "8,2,2").replace("1,256,256", "1,2,2").replace("256,256", "2,2")
+        self.assertFalse(self.decide(small, mem_limit="min", min_reducible="90%").report.is_worth_a_line)
+
     def test_below_the_bound(self):
         """A budget that nothing can meet is answered by what `min` gives, and the line says so."""
         below, least = self.decide(mem_limit="1%"), self.decide(mem_limit="min")

@@ -196,6 +196,38 @@ START_TEST(what_shifts_elements) {
 }
 END_TEST
 
+/* On XLA:TPU, a bitcast between both fusions is one in the merged fusion, whose windows must be
+ * those of both arrays. */
+START_TEST(views_on_tpu) {
+  static const struct {
+    const char *array, *view;
+    bool merges;
+  } views[] = {
+      {"f32[1,1,8,128]{3,2,1,0:T(8,128)}", "f32[8,128]{1,0:T(8,128)}", true},
+      {"f32[1,1024,1]{1,2,0:T(1,128)}", "f32[1024]{0:T(1024)}", false},
+      {"f32[8,128]{1,0:T(8,128)}", "f32[128,8]{0,1:T(8,128)}", true},
+      {"f32[16,128]{1,0:T(8,128)}", "f32[2,8,128]{2,1,0:T(8,128)}", false},
+  };
+  const char *array = views[_i].array, *view = views[_i].view;
+  char text[2048];
+  snprintf(text, sizeof text,
+           "HloModule m, is_scheduled=true\n"
+           "first {\n a = %s parameter(0)\n ROOT f = %s negate(a)\n}\n"
+           "second {\n v = %s parameter(0)\n ROOT n = %s negate(v)\n}\n"
+           "ENTRY e {\n i = %s parameter(0)\n p = %s fusion(i), kind=kLoop, calls=first\n"
+           " w = %s bitcast(p)\n ROOT q = %s fusion(w), kind=kLoop, calls=second\n}\n",
+           array, array, view, view, array, array, view, view);
+  Fixture fixture = fixture_parse(text);
+  fixture.module->backend.target = target_find("tpu");
+  Rewrite rewrite = rewrite_begin(fixture.module);
+  IdVec changed = {0};
+  InstId producer = find_inst(fixture.module, "p");
+  ck_assert_int_eq(fuse_into_readers(&rewrite, producer, &changed, fixture.out, fixture.scratch),
+                   views[_i].merges);
+  fixture_free(&fixture);
+}
+END_TEST
+
 /* Of an array there may be few readers, of a number many. */
 START_TEST(many_readers) {
   for (int is_number = 0; is_number < 2; is_number++) {
@@ -237,6 +269,7 @@ int main(void) {
   tcase_add_loop_test(tc, merges_where_no_bit_can_change, 0, (int)(sizeof rows / sizeof *rows));
   tcase_add_loop_test(tc, readers_of_all_kinds, 0, (int)(sizeof readers / sizeof *readers));
   tcase_add_loop_test(tc, what_shifts_elements, 0, 4);
+  tcase_add_loop_test(tc, views_on_tpu, 0, 4);
   tcase_add_test(tc, many_readers);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

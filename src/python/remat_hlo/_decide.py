@@ -22,6 +22,10 @@ CHANGED, SMALL, WITHIN, LITTLE, NO_BETTER, OTHER_NAME, FAILED, REFUSED, HARDLY, 
     "left as it is: the result hardly helps", "taken back: slower than allowed")
 # Results below this part of the peak are not recomputed, unless a limit is given.
 SMALL_SHARE = 256
+# XLA:CPU marks calls of loops like this that it compiles as functions of their own, which stay as they are;
+# compiled with this flag, it makes no such functions.
+LOOP_ALONE = "xla_cpu_small_call"
+NO_LOOPS_ALONE = "XLA_FLAGS=--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=0"
 # How the figure that a budget counts is called in a line.
 COUNTED = {"total": "total", "temp+outputs": "temporaries and outputs", "temp": "temporaries"}
 
@@ -92,7 +96,8 @@ class LiveReport:
     def is_worth_a_line(self):
         """Whether the program's author may want to know: what was changed, and what cannot meet its
         budget; but no operation outside of a jit."""
-        return not self.is_eager and (self.outcome == CHANGED or self.is_met is False)
+        is_to_try = self.outcome == LITTLE and bool(self.may_help)
+        return not self.is_eager and (self.outcome == CHANGED or self.is_met is False or is_to_try)
 
     def set_after(self, memory):
         """What a result takes, and whether it meets the limit."""
@@ -135,7 +140,8 @@ class LiveReport:
 
     def __str__(self):
         if self.outcome != CHANGED:
-            above = f", {self._counted()}, {self._limit()}{self._help()}" if self.is_met is False else ""
+            above = f", {self._counted()}, {self._limit()}" if self.is_met is False else ""
+            above += self._help() if self.is_met is False or self.outcome == LITTLE else ""
             return f"{self.name}: {self.outcome}{': ' * bool(self.reason)}{self.reason}{above}"
         how = "plan" if self.from_plan else self.algorithm
         how = "as before" if self.from_cache else how
@@ -217,6 +223,8 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default", 
         return Decision(report, None)
     goal = report.goal(limit, options)
     if goal is None:
+        if report.outcome == LITTLE and LOOP_ALONE in text:
+            report.may_help = open_loops(base)
         return Decision(report, None)
     result, warnings = _rematerialize(module, base, options, goal, report, phases)
     after_text = result.text()
@@ -250,6 +258,12 @@ def hardly_reason(result):
     change = format_change(result.memory_before.counted_bytes(counts),
                            result.memory_after.counted_bytes(counts))
     return f"{change} of memory ({counts}) for {format_percent(result.added_time)} of modelled time"
+
+
+def open_loops(module):
+    """What lets loops be rewritten that XLA:CPU compiles alone, if they stack what a checkpoint would free."""
+    is_stacking = any(remedy["kind"] in ("checkpoint-scan", "nested-scan") for remedy in module.advise()["remedies"])
+    return (NO_LOOPS_ALONE,) if is_stacking else ()
 
 
 def live_arguments(result):

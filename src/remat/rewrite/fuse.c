@@ -4,7 +4,7 @@
 #include "remat/rewrite/dce.h"
 
 /* Larger fusions take long to compile. */
-enum { MAX_FUSED_INSTS = 256 };
+enum { MAX_FUSED_INSTS = 256, MAX_RANK = 16 };
 
 /* ---- conditions ---- */
 
@@ -55,6 +55,34 @@ static bool has_own_window(const Module *module, CompId comp) {
     if (moves_elements((Opcode)inst_get(module, comp_inst(module, comp, i))->opcode)) return true;
   }
   return false;
+}
+
+/* The physical dimensions of an array, the major one first, without those of one element before all
+ * others. */
+static uint32_t physical_dims(const Shape *shape, int64_t dims[MAX_RANK]) {
+  uint32_t len = 0;
+  for (uint32_t i = shape->rank; i-- > 0;) {
+    int64_t dim =
+        shape->dims[shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i];
+    if (len || dim != 1) dims[len++] = dim;
+  }
+  return len;
+}
+
+static bool has_same_tiles(const Shape *a, const Shape *b) {
+  size_t num_a = a->extras ? a->extras->num_tile_words : 0;
+  size_t num_b = b->extras ? b->extras->num_tile_words : 0;
+  return num_a == num_b && (num_a == 0 || memcmp(a->extras->tile_words, b->extras->tile_words,
+                                                 num_a * sizeof *a->extras->tile_words) == 0);
+}
+
+/* Whether a window of one array is a window of the other one, which is a bitcast of it. */
+static bool has_same_windows(const Module *module, const Shape *a, const Shape *b) {
+  int64_t dims_a[MAX_RANK], dims_b[MAX_RANK];
+  if (!module->backend.target->has_windows || a == b) return true;
+  if (a->rank > MAX_RANK || b->rank > MAX_RANK || !has_same_tiles(a, b)) return false;
+  uint32_t len = physical_dims(a, dims_a);
+  return physical_dims(b, dims_b) == len && memcmp(dims_a, dims_b, len * sizeof *dims_a) == 0;
 }
 
 /* Instructions whose result has each element of the operand at most once. */
@@ -266,6 +294,8 @@ static bool can_merge(const Rewrite *rewrite, InstId producer, const FuseReader 
     if (inst_count_operand(module, reader->inst, reader->as[i]) != 1) return false;
     InstId param = param_of_view(module, reader, i);
     if (inst_is_root(module, param)) return false;
+    if (!has_same_windows(module, inst_shape(module, producer), inst_shape(module, reader->as[i])))
+      return false;
     if (!is_read_once(module, param) && !may_be_repeated(rewrite, producer, reader->inst))
       return false;
     if (!rewrite->any_rounding && !rounds_alike(module, producer, reader->inst, param, arena))
