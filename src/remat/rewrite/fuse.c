@@ -31,32 +31,6 @@ static bool may_take_more(const Rewrite *rewrite, InstId id) {
          (!inst_has_control(module, id) || rewrite->drops_control);
 }
 
-/* Whether an instruction reads its operand at other places than it writes. */
-static bool moves_elements(Opcode opcode) {
-  switch (opcode) {
-    case OPCODE_CONCATENATE:
-    case OPCODE_GATHER:
-    case OPCODE_PAD:
-    case OPCODE_REDUCE:
-    case OPCODE_REDUCE_WINDOW:
-    case OPCODE_REVERSE:
-    case OPCODE_SLICE:
-    case OPCODE_TRANSPOSE: return true;
-    default: return false;
-  }
-}
-
-/* XLA:TPU computes a fusion window by window, and ends the process if it finds none that suits all
- * of it ("Cannot find a valid window for"): what shifts and pads does not get into the fusion that
- * reads it there. */
-static bool has_own_window(const Module *module, CompId comp) {
-  if (!module->backend.target->has_windows) return false;
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    if (moves_elements((Opcode)inst_get(module, comp_inst(module, comp, i))->opcode)) return true;
-  }
-  return false;
-}
-
 /* The physical dimensions of an array, the major one first, without those of one element before all
  * others. */
 static uint32_t physical_dims(const Shape *shape, int64_t dims[MAX_RANK]) {
@@ -83,6 +57,49 @@ static bool has_same_windows(const Module *module, const Shape *a, const Shape *
   if (a->rank > MAX_RANK || b->rank > MAX_RANK || !has_same_tiles(a, b)) return false;
   uint32_t len = physical_dims(a, dims_a);
   return physical_dims(b, dims_b) == len && memcmp(dims_a, dims_b, len * sizeof *dims_a) == 0;
+}
+
+/* Whether an instruction reads its operand at other places than it writes, or in other tiles. */
+static bool moves_elements(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  switch (inst->opcode) {
+    case OPCODE_CONCATENATE:
+    case OPCODE_GATHER:
+    case OPCODE_PAD:
+    case OPCODE_REVERSE:
+    case OPCODE_SLICE:
+    case OPCODE_TRANSPOSE: return true;
+    case OPCODE_COPY:
+      return !has_same_windows(module, inst_shape(module, id),
+                               inst_shape(module, inst_operand(module, id, 0)));
+    case OPCODE_DYNAMIC_SLICE:
+      return !has_same_tiles(inst_shape(module, id),
+                             inst_shape(module, inst_operand(module, id, 0)));
+    default: return false;
+  }
+}
+
+/* XLA:TPU computes a fusion window by window, and ends the process if it finds none that suits all
+ * of it ("Cannot find a valid window for"): what shifts, pads, sums up or lays out anew does not
+ * get into the fusion that reads it there. */
+static bool has_own_window(const Module *module, CompId comp) {
+  if (!module->backend.target->has_windows) return false;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+    if (opcode == OPCODE_REDUCE || opcode == OPCODE_REDUCE_WINDOW || moves_elements(module, id))
+      return true;
+  }
+  return false;
+}
+
+/* The same of those that read a parameter of the fusion. */
+static bool is_read_in_other_window(const Module *module, InstId param) {
+  if (!module->backend.target->has_windows) return false;
+  for (uint32_t i = 0; i < inst_get(module, param)->users.len; i++) {
+    if (moves_elements(module, inst_users(module, param)[i])) return true;
+  }
+  return false;
 }
 
 /* Instructions whose result has each element of the operand at most once. */
@@ -294,7 +311,9 @@ static bool can_merge(const Rewrite *rewrite, InstId producer, const FuseReader 
     if (inst_count_operand(module, reader->inst, reader->as[i]) != 1) return false;
     InstId param = param_of_view(module, reader, i);
     if (inst_is_root(module, param)) return false;
-    if (!has_same_windows(module, inst_shape(module, producer), inst_shape(module, reader->as[i])))
+    if (!has_same_windows(module, inst_shape(module, producer),
+                          inst_shape(module, reader->as[i])) ||
+        is_read_in_other_window(module, param))
       return false;
     if (!is_read_once(module, param) && !may_be_repeated(rewrite, producer, reader->inst))
       return false;
