@@ -34,6 +34,9 @@ from targets import TARGETS
 ROUTES = ("hook", "before")
 REFUSING = "v5e"              # the target that refuses programs
 BUDGETS = ("r70%", "r50%", "r30%")
+# Scanned programs whose code XLA:TPU generates within seconds, and how many of them are compiled like that.
+QUICK_SCANS = ("scan_lstm", "scan_gru", "scan_nested", "scan_selective", "scan_exponential_gates", "scan_bodies")
+MOST_GENERATED = 2
 MOST_BEYOND_XLA = 1 / 8       # of the programs
 # Of what is no fault of ours and is not understood so far, so much is let pass: programs as they are, whose values are
 # as XLA has them and only lie at other offsets; and modules that XLA wrote alone, which the walk refuses.
@@ -63,10 +66,18 @@ def cover(names, targets, routes, budgets, choose):
         for number, (route, budget) in enumerate(itertools.product(routes, budgets) if there else ()):
             of = there[number % len(there)]
             cases.append(Case(of.program, of.target, route, budget))
+    cases += generated_cases([name for name in targets if TARGETS[name].platform == "tpu"], choose)
     if REFUSING in targets:
         cases += refused_cases([choose.choice(refused_names(""))], routes)
     choose.shuffle(cases)
     return cases
+
+
+def generated_cases(targets, choose):
+    """Loops that are rewritten as far as that goes, with fusions that are larger than XLA's own, for which code is
+    generated: XLA:TPU ends the process where it finds no window for a fusion."""
+    names = choose.sample(QUICK_SCANS, min(MOST_GENERATED, len(targets)))
+    return [Case(name, target, "hook", "min", True) for name, target in zip(names, targets)]
 
 
 def refused_names(expression):

@@ -26,10 +26,11 @@ class Case:
     target: str
     route: str = "plain"
     budget: str = ""
+    is_whole: bool = False  # code is generated, too, which XLA:TPU may fail at
 
     @property
     def stem(self):
-        return "-".join(filter(None, (self.route, self.budget.strip("%"))))
+        return "-".join(filter(None, (self.route, self.budget.strip("%"), "whole" * self.is_whole)))
 
     def __str__(self):
         return f"{self.program}, {self.target}, {self.route} {self.budget}".strip()
@@ -52,7 +53,7 @@ def compile_case(case, arguments, folder, given=""):
         (folder / name).mkdir(parents=True)
     order = {**dataclasses.asdict(case), "seed": arguments.seed, "algorithm": "auto", "folder": str(folder),
              "given": str(given)}
-    is_early = ends_early(case, target.platform, arguments.whole)
+    is_early = ends_early(case, target.platform, arguments.whole or case.is_whole)
     end = apart.run_apart(
         "compile_one.py", order, target, folder, MOST_SECONDS,
         lambda: is_early and apart.is_assigned(folder / "dump", case.program, target.platform))

@@ -154,6 +154,8 @@ def judge_rewritten(made, plain, arguments):
     if made.fault or not truth or report is None:
         return row_of(made, arguments, **values, **({} if made.fault else {"fault": "it was not asked"}))
     values["outcome"] = report["outcome"] + (", out of memory" if made.is_out_of_memory else "")
+    if made.case.is_whole:  # that code was generated for it is all that is asked
+        return row_of(made, arguments, **values)
     for name in ("is_met", "limit_bytes", "added_time"):
         values[name] = report.get(name)
     values["decide_seconds"] = round(sum(report.get("seconds", {}).values()), 2)
