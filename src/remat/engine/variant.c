@@ -8,6 +8,7 @@
 #include "remat/rewrite/mark_result.h"
 #include "remat/rewrite/split.h"
 #include "remat/legality/steering.h"
+#include "remat/scan/copy_results.h"
 #include "remat/scan/describe.h"
 #include "remat/scan/open.h"
 #include "remat/scan/segment.h"
@@ -387,6 +388,7 @@ static rh_status rewrite(Round *round, rh_module **result) {
     scan_recompute(&rewrite, &schedule, round->borders.data, round->borders.len, is_lean(round),
                    round->arena, scratch);
   }
+  scan_copy_results(&rewrite, &schedule, scratch);
   rewrite_write_out_elements(&rewrite, scratch);
   rh_status status = take(&rewrite, &schedule, input, round->problem->diags, result, round->arena);
   if (status == RH_OK) mark(&rewrite, input, *result, round->arena);
