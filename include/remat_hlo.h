@@ -1598,6 +1598,10 @@ typedef struct rh_remedy {
   double added_seconds;  /* modelled, for one execution; negative if the change saves time */
   double added_fraction; /* the same as a fraction of the time before */
   bool is_met;           /* the limit is met by this change alone */
+  int64_t first_line; /* of a checkpoint, the lines of `function` that are the step of a loop, which */
+  int64_t last_line;  /* then goes under the checkpoint; 0 = all of the function does */
+  bool is_step;       /* false where the module does not tell whether the function is called so often
+                         or has such a loop */
 } rh_remedy;
 
 typedef struct rh_advice_options {

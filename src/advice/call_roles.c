@@ -7,23 +7,63 @@
 
 /* The number of the frame from which a function is called on this stack, 0 = it is not on it. Of
  * several, the outermost call counts. */
-int32_t call_on_stack(const Module *module, int32_t number, const Call *call) {
+int32_t call_frame(const Module *module, int32_t number, const Call *call) {
   SourceFrame frame;
-  int32_t caller = 0;
+  int32_t found = 0, line = 0;
   for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
     if (!source_frame_get(module, number, &frame)) break;
-    if (str_equal(frame.function, call->function) && str_equal(frame.file, call->file) &&
-        frame.parent)
-      caller = frame.parent;
+    if (!frame.parent || !str_equal(frame.function, call->function) ||
+        !str_equal(frame.file, call->file))
+      continue;
+    found = number;
+    line = frame.line;
   }
-  return caller;
+  bool is_inside = call->first_line == 0 || (line >= call->first_line && line <= call->last_line);
+  return is_inside ? found : 0;
+}
+
+int32_t call_on_stack(const Module *module, int32_t number, const Call *call) {
+  SourceFrame frame;
+  int32_t own = call_frame(module, number, call);
+  return own && source_frame_get(module, own, &frame) ? frame.parent : 0;
+}
+
+/* Whether a function of this name, without its qualifiers, is on the stack. */
+static bool has_function(const Module *module, int32_t number, Str name) {
+  SourceFrame frame;
+  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
+    if (!source_frame_get(module, number, &frame)) return false;
+    uint32_t len = frame.function.len;
+    if (len < name.len) continue;
+    const char *end = frame.function.data + (len - name.len);
+    bool is_whole = len == name.len || end[-1] == '.';
+    if (is_whole && memcmp(end, name.data, name.len) == 0) return true;
+  }
+  return false;
+}
+
+bool frame_is_of_first_call(const Module *module, InstId id) {
+  static const char mark[] = "/jit(", main_name[] = "main";
+  Str name = inst_op_name(module, id);
+  for (uint32_t i = 0; i + sizeof mark - 1 < name.len; i++) {
+    if (memcmp(name.data + i, mark, sizeof mark - 1) != 0) continue;
+    Str callee = {name.data + i + sizeof mark - 1, 0};
+    while (callee.data + callee.len < name.data + name.len && callee.data[callee.len] != ')')
+      callee.len++;
+    if (str_equal(callee, str_make(main_name, sizeof main_name - 1))) continue;
+    if (!has_function(module, frame_of(module, id), callee)) return true;
+  }
+  return false;
+}
+
+uint64_t role_key(const Finder *finder, InstId id) {
+  return role_key_of(finder->forward->module, finder->named[id]);
 }
 
 /* Numbers in names are left out, because scopes of repetitions differ in them. */
-uint64_t role_key(const Finder *finder, InstId id) {
-  const Module *module = finder->forward->module;
-  Str name = inst_op_name(module, finder->named[id]);
-  uint64_t key = hash_mix(HASH_SEED, (uint64_t)frame_of(module, finder->named[id]));
+uint64_t role_key_of(const Module *module, InstId id) {
+  Str name = inst_op_name(module, id);
+  uint64_t key = hash_mix(HASH_SEED, (uint64_t)frame_of(module, id));
   for (uint32_t i = 0; i < name.len; i++) {
     if (!char_is_digit(name.data[i])) key = hash_mix(key, (unsigned char)name.data[i]);
   }
@@ -133,7 +173,7 @@ bool role_tells_calls(const Finder *finder, InstId id) {
 
 /* ---- how often a function is called ---- */
 
-static bool is_float(const Module *module, InstId id) {
+bool layer_is_float(const Module *module, InstId id) {
   const Shape *shape = inst_shape(module, id);
   if (shape_is_tuple(shape)) return true;
   uint8_t kind = type_info((ElementType)shape->type)->class;
@@ -144,14 +184,14 @@ static bool is_float(const Module *module, InstId id) {
  * it so. A border cannot be moved across it. */
 bool layer_is_inner_work(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  return layer_is_work(module, id) && is_float(module, id) && opcode != OPCODE_BROADCAST &&
+  return layer_is_work(module, id) && layer_is_float(module, id) && opcode != OPCODE_BROADCAST &&
          opcode != OPCODE_CONVERT && opcode != OPCODE_COPY && opcode != OPCODE_RESHAPE &&
          opcode != OPCODE_TRANSPOSE && frame_of(module, id) > 0;
 }
 
 static void count_frame(const Module *module, InstId id, FrameCounts *counts) {
   int32_t number = frame_of(module, id);
-  bool is_counted = is_float(module, id) && layer_is_work(module, id) && number > 0 &&
+  bool is_counted = layer_is_float(module, id) && layer_is_work(module, id) && number > 0 &&
                     (uint32_t)number <= module->source->stack_frames.len;
   if (is_counted) counts->of[number]++;
 }

@@ -24,7 +24,8 @@ static void find_calls(Finder *finder) {
       if (!source_frame_get(module, number, &frame)) break;
       bool is_call = frame.parent && frame.function.len && frame.file.len && !frame.is_library;
       if (!is_call || finder->calls.len == MAX_LAYERS || is_known_call(finder, &frame)) continue;
-      *vec_push(finder->scratch, &finder->calls) = (Call){frame.function, frame.file, frame.parent};
+      *vec_push(finder->scratch, &finder->calls) =
+          (Call){.function = frame.function, .file = frame.file, .caller = frame.parent};
     }
   }
 }
@@ -172,7 +173,7 @@ static bool begins_before(const Finder *finder, const Call *call, int32_t caller
   CompId comp = inst_callees(module, id)[0];
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId inner = comp_inst(module, comp, i);
-    if (layer_is_inner_work(module, inner) &&
+    if (layer_is_inner_work(module, inner) && !frame_is_of_first_call(module, inner) &&
         call_on_stack(module, frame_of(module, inner), call) != caller)
       return true;
   }
@@ -183,6 +184,7 @@ static bool begins_before(const Finder *finder, const Call *call, int32_t caller
 typedef struct Numbering {
   Finder *finder;
   const FrameCounts *counts;
+  uint32_t number; /* of the finder's calls */
   const Call *call;
   Layers *layers;
   bool *begins; /* by position: before a call, and ends in it */
@@ -223,13 +225,23 @@ static uint32_t find_roles(const Numbering *numbering, int32_t caller, Roles *ro
   return count;
 }
 
+/* The function is not called more often from a frame. Lines of a loop may be executed in some of
+ * its steps only. */
+static uint32_t most_calls(const Numbering *numbering, int32_t caller) {
+  const Finder *finder = numbering->finder;
+  const CallSite *site = call_site_of(finder, numbering->number, caller);
+  if (numbering->call->first_line && site) return site->most_calls;
+  uint32_t most =
+      frame_counts_most_calls(finder->forward->module, numbering->counts, numbering->call, caller);
+  return site && site->most_calls < most ? site->most_calls : most;
+}
+
 /* Numbers the calls from one frame. */
 static void number_from(const Numbering *numbering, int32_t caller, Roles *roles) {
   const Finder *finder = numbering->finder;
   const ForwardPart *forward = finder->forward;
   Layers *layers = numbering->layers;
-  uint32_t most =
-      frame_counts_most_calls(forward->module, numbering->counts, numbering->call, caller);
+  uint32_t most = most_calls(numbering, caller);
   Role begin = roles_begin(finder, layers, roles, most);
   uint32_t number = layers->num_instances, num_begun = 0;
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
@@ -335,27 +347,56 @@ static bool is_outside(const Module *module, const Call *call) {
   return true;
 }
 
+/* Where a function is called, or where a step is. */
+static SourcePlace place_of(const Module *module, const Call *call) {
+  SourceFrame caller;
+  if (call->first_line) return (SourcePlace){.file = call->file, .line = call->first_line};
+  /* the frame that calls it through libraries is of no use as a place */
+  (void)frame_outside_libraries(module, call->caller, &caller);
+  return (SourcePlace){.file = caller.file, .line = caller.line};
+}
+
+/* Of a function of which nothing tells whether it is called several times, the step of the loop
+ * that may be in it. */
+static void note_steps(const Finder *finder, uint32_t number, Layers *layers) {
+  const Call *call = &finder->calls.data[number];
+  layers->is_step = call->first_line > 0;
+  layers->first_line = call->first_line;
+  layers->last_line = call->last_line;
+  for (uint32_t i = 0; i < finder->sites.len && !layers->is_step; i++) {
+    const CallSite *site = &finder->sites.data[i];
+    if (site->call != number || site->first_line == 0) continue;
+    layers->first_line = site->first_line;
+    layers->last_line = site->last_line;
+  }
+}
+
+static void add_call(Finder *finder, const FrameCounts *counts, uint32_t number) {
+  const Call *call = &finder->calls.data[number];
+  uint32_t length = finder->forward->sequence.len;
+  Layers layers = {.function = call->function,
+                   .call = number,
+                   .place = place_of(finder->forward->module, call),
+                   .instance_of = layers_new_instances(finder),
+                   .is_end = arena_zarray(finder->out, bool, length)};
+  note_steps(finder, number, &layers);
+  number_calls(&(Numbering){.finder = finder,
+                            .counts = counts,
+                            .number = number,
+                            .call = call,
+                            .layers = &layers,
+                            .begins = arena_zarray(finder->scratch, bool, length)});
+  if (layers.num_instances) *vec_push(finder->out, &finder->found->list) = layers;
+}
+
 void layers_add_functions(Finder *finder) {
   const Module *module = finder->forward->module;
   find_calls(finder);
+  loop_steps_find(finder);
   FrameCounts counts = frame_counts_of(finder);
   for (uint32_t i = 0; i < finder->calls.len; i++) {
     const Call *call = &finder->calls.data[i];
-    SourceFrame caller;
-    if (is_outside(module, call) || is_one_operation(finder, call)) continue;
-    Layers layers = {.function = call->function,
-                     .call = i,
-                     .instance_of = layers_new_instances(finder),
-                     .is_end = arena_zarray(finder->out, bool, finder->forward->sequence.len)};
-    number_calls(
-        &(Numbering){.finder = finder,
-                     .counts = &counts,
-                     .call = call,
-                     .layers = &layers,
-                     .begins = arena_zarray(finder->scratch, bool, finder->forward->sequence.len)});
-    /* the frame that calls it through libraries is of no use as a place */
-    (void)frame_outside_libraries(module, call->caller, &caller);
-    layers.place = (SourcePlace){.file = caller.file, .line = caller.line};
-    if (layers.num_instances) *vec_push(finder->out, &finder->found->list) = layers;
+    bool is_whole = call->first_line == 0 && is_outside(module, call);
+    if (!is_whole && !is_one_operation(finder, call)) add_call(finder, &counts, i);
   }
 }

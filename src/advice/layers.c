@@ -197,14 +197,16 @@ static void take_scopes(Finder *finder) {
   }
 }
 
-/* Whether an operation of a derivative was traced in a function. */
-static bool is_derivative_of(const Module *module, InstId id, Str function) {
+/* Whether an operation of a derivative was traced in a function, or in the step of a loop in it. */
+static bool is_derivative_of(const Module *module, InstId id, const Layers *layers) {
   SourceFrame frame;
   int32_t number = frame_of(module, id);
   if (!str_contains(inst_op_name(module, id), "transpose(")) return false;
   for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
     if (!source_frame_get(module, number, &frame)) return false;
-    if (str_equal(frame.function, function)) return true;
+    bool is_line =
+        !layers->is_step || (frame.line >= layers->first_line && frame.line <= layers->last_line);
+    if (is_line && str_equal(frame.function, layers->function)) return true;
   }
   return false;
 }
@@ -216,7 +218,7 @@ SchedPos layers_turn(const ForwardPart *forward, const Layers *layers) {
     if (inst_get(module, id)->opcode != OPCODE_FUSION) continue;
     CompId comp = inst_callees(module, id)[0];
     for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-      if (is_derivative_of(module, comp_inst(module, comp, i), layers->function)) return pos - 1;
+      if (is_derivative_of(module, comp_inst(module, comp, i), layers)) return pos - 1;
     }
   }
   return forward->turn;

@@ -16,10 +16,14 @@
  * backward part reads. */
 #define OF_SOME_LAYER (NO_ID - 1)
 
-/* A function or a scope, and where it is. */
+/* A function, the step of a loop in one, or a scope, and where it is. */
 typedef struct Layers {
-  Str function;      /* raw text; empty for a scope */
-  SourcePlace place; /* where the function is called, raw; without a file if it is not known */
+  Str function;                  /* raw text; empty for a scope */
+  int32_t first_line, last_line; /* of the step; 0 = the function has no loop, as far as is known */
+  bool is_step;      /* of a loop in the function; else the lines may be one, or the function is
+                        called so often: nothing tells */
+  SourcePlace place; /* where the function is called, or where the step is, raw; without a file if
+                        it is not known */
   Str scope;         /* the pattern of the scope; empty = unknown */
   uint32_t call;     /* a number for the function; unused for a scope */
   uint32_t num_instances;

@@ -53,6 +53,9 @@ static void put_remedy(Writer *out, const rh_remedy *remedy) {
   put_text(out, "source_file", remedy->source_file);
   put_known(out, "source_line", remedy->source_line);
   put_text(out, "function", remedy->function);
+  put_known(out, "first_line", remedy->first_line);
+  put_known(out, "last_line", remedy->last_line);
+  put_bool(out, "is_step", remedy->is_step);
   put_text(out, "scope", remedy->scope);
   put_text(out, "argument", remedy->argument);
   put_parameters(out, remedy);

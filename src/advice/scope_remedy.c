@@ -26,14 +26,17 @@ static const char *note_text(const Study *study, const Proposal *proposal,
   const char *note = study->inside == INSIDE_THE_ONLY ? "  # in place of the one around everything"
                                                       : present_note(present);
   if (proposal->every == 1) return note;
+  const char *what = proposal->layers->is_step ? "step" : "call";
   return arena_printf(study->advisor->out,
-                      "  # at call 0, %u, … of %u%s%s; the other calls stay as they are",
+                      "  # at %s 0, %u, … of %u%s%s; the other %ss stay as they are", what,
                       proposal->every, proposal->layers->num_instances, note[0] ? ", " : "",
-                      note[0] ? note + sizeof "  # " - 1 : "");
+                      note[0] ? note + sizeof "  # " - 1 : "", what);
 }
 
 /* Where the function is called or, of a scope, the first line in it. */
 static SourcePlace place_of(const Study *study, const Layers *layers) {
+  if (layers->is_step)
+    return (SourcePlace){.file = kept(study, layers->place.file), .line = layers->place.line};
   if (layers->place.file.len) {
     SourcePlace place = present_place(study->advisor->module, layers->function, layers->place);
     return (SourcePlace){.file = kept(study, place.file), .line = place.line};
@@ -68,6 +71,51 @@ static const char *policy_title(const Study *study, const Proposal *proposal) {
   }
 }
 
+static const char *subject_text(const Study *study, const Layers *layers, Str function, Str scope) {
+  Arena *out = study->advisor->out;
+  if (!function.len)
+    return arena_printf(out, "what is in the scope `%.*s`", (int)scope.len, scope.data);
+  if (!layers->is_step)
+    return arena_printf(out, "the function `%.*s`", (int)function.len, function.data);
+  if (layers->first_line == layers->last_line)
+    return arena_printf(out, "the step of the loop in `%.*s`", (int)function.len, function.data);
+  return arena_printf(out, "the step of the loop in `%.*s`, lines %d to %d,", (int)function.len,
+                      function.data, layers->first_line, layers->last_line);
+}
+
+/* The line that makes a checkpoint. The step of a loop becomes a function first. */
+static const char *code_text(const Study *study, const Layers *layers, Str function, Str scope,
+                             const char *policy) {
+  static const char step[] = "step";
+  const Advisor *advisor = study->advisor;
+  Framework framework = advisor->framework;
+  if (!layers->is_step)
+    return framework_checkpoint(advisor->module, framework, function, scope, policy, advisor->out);
+  const char *call = framework_checkpoint(
+      advisor->module, framework, str_make(step, sizeof step - 1), (Str){0}, policy, advisor->out);
+  const char *lines =
+      layers->first_line == layers->last_line
+          ? arena_printf(advisor->out, "line %d", layers->first_line)
+          : arena_printf(advisor->out, "lines %d to %d", layers->first_line, layers->last_line);
+  return arena_printf(
+      advisor->out,
+      "def step(x, w): …  # %s; x is what the loop changes, w what it goes through\n"
+      "x = %s%s",
+      lines, call, framework == FRAMEWORK_PYTORCH ? "" : "(x, w)");
+}
+
+/* What is to be done where a function is not called as often as it seems. */
+static const char *explain_steps(const Study *study, const Proposal *proposal,
+                                 PresentCheckpoint present) {
+  const Layers *layers = proposal->layers;
+  bool is_open = !layers->is_step && layers->first_line > 0 && layers->num_instances > 1;
+  if (!is_open || present != PRESENT_NONE) return "";
+  return arena_printf(study->advisor->out,
+                      " If the function is called once and has a loop of %u steps, put the step of "
+                      "that loop under a checkpoint instead.",
+                      layers->num_instances);
+}
+
 void scope_write_remedy(const Study *study, const Proposal *proposal, rh_remedy *remedy) {
   static const char *const where[] = {"", ", in place of the one around everything",
                                       ", inside the one that is there"};
@@ -78,10 +126,7 @@ void scope_write_remedy(const Study *study, const Proposal *proposal, rh_remedy 
       study->inside ? PRESENT_NONE : present_checkpoint(advisor, study->forward.sequence, layers);
   Str function = kept(study, layers->function), scope = kept(study, layers->scope);
   const char *policy = policy_name(proposal->policy), *names = "";
-  const char *what =
-      function.len
-          ? arena_printf(advisor->out, "the function `%.*s`", (int)function.len, function.data)
-          : arena_printf(advisor->out, "what is in the scope `%.*s`", (int)scope.len, scope.data);
+  const char *what = subject_text(study, layers, function, scope);
   advisor_set_place(remedy, place);
   /* What the checkpoint that is there keeps and computes again is known by names only. */
   if (present == PRESENT_SAVES || study->inside) remedy->confidence = "medium";
@@ -90,6 +135,9 @@ void scope_write_remedy(const Study *study, const Proposal *proposal, rh_remedy 
   if (!function.len && is_of_library) remedy->confidence = "medium";
   remedy->function = text_of_str(function);
   remedy->scope = text_of_str(scope);
+  remedy->first_line = layers->first_line;
+  remedy->last_line = layers->last_line;
+  remedy->is_step = layers->is_step;
   if (policy) remedy->policy = advice_text(advisor->out, "%s", policy);
   remedy->title =
       advice_text(advisor->out, "%s: put %s under a checkpoint%s%s%s%s",
@@ -99,15 +147,15 @@ void scope_write_remedy(const Study *study, const Proposal *proposal, rh_remedy 
     names = policy_names_code(proposal->lines, function, advisor->out);
     policy = policy_names_call(proposal->lines, function, advisor->out);
   }
-  remedy->code = advice_text(advisor->out, "%s%s%s", names,
-                             framework_checkpoint(advisor->module, advisor->framework, function,
-                                                  scope, policy, advisor->out),
-                             note_text(study, proposal, present));
+  remedy->code =
+      advice_text(advisor->out, "%s%s%s", names, code_text(study, layers, function, scope, policy),
+                  note_text(study, proposal, present));
   remedy->explanation = advice_text(
       advisor->out,
       "The backward part reads %s that %s made, and that waits for it%s. Under a checkpoint the "
       "inputs wait instead, and the backward part computes the rest again, one repetition at a "
-      "time.%s",
+      "time.%s%s",
       human_bytes(remedy->bytes_at_peak).text, function.len ? "it" : "the scope",
-      study->inside ? "" : " since the forward part", explain_present(study, present));
+      study->inside ? "" : " since the forward part", explain_present(study, present),
+      explain_steps(study, proposal, present));
 }

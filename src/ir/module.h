@@ -136,7 +136,7 @@ typedef struct Metadata {
 typedef struct FileLocation {
   int32_t file_name_id; /* all ids are positions, from 1 */
   int32_t function_name_id;
-  int32_t line;
+  int32_t line, end_line;
   uint32_t offset; /* in the text */
 } FileLocation;
 

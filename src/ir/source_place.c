@@ -17,6 +17,7 @@ bool source_frame_get(const Module *module, int32_t number, SourceFrame *frame) 
   if (!is_id_in(found->file_location_id, source->file_locations.len)) return true;
   const FileLocation *location = &source->file_locations.data[found->file_location_id - 1];
   frame->line = location->line;
+  frame->end_line = location->end_line > location->line ? location->end_line : location->line;
   if (is_id_in(location->function_name_id, source->function_names.len)) {
     frame->function = text_of(source, source->function_names.data[location->function_name_id - 1]);
   }

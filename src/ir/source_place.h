@@ -30,6 +30,7 @@ enum { MAX_STACK_DEPTH = 1000 };
 typedef struct SourceFrame {
   Str file, function; /* as in the text; empty if the tables do not give them */
   int32_t line;       /* 0 = unknown */
+  int32_t end_line;   /* of the expression that begins there */
   int32_t parent;     /* the number of the caller's frame; 0 = none */
   bool is_library;    /* see ir/library_files.h */
 } SourceFrame;

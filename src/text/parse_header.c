@@ -318,6 +318,7 @@ static bool parse_stack_tables(Parser *parser) {
             (FileLocation){.file_name_id = (int32_t)values[0],
                            .function_name_id = (int32_t)values[1],
                            .line = (int32_t)values[2],
+                           .end_line = (int32_t)values[3],
                            .offset = begin};
       } else {
         if (!parse_int_fields(parser, frame_fields, 2, values)) return false;

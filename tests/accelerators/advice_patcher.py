@@ -1,6 +1,6 @@
 """Changes a program's source as the structured advice of `remat-hlo advise --json` says, and knows nothing else of it:
-a function, method or class gets the decorator that the advice's code is, a scan the checkpoint around its body, an
-argument is donated, a function of rows is computed in pieces."""
+a function, method or class gets the decorator that the advice's code is, the step of a loop becomes a function with it, a
+scan gets the checkpoint around its body, an argument is donated, a function of rows is computed in pieces."""
 
 import ast
 import functools
@@ -16,7 +16,7 @@ from jax.ad_checkpoint import checkpoint_name  # noqa: F401, for what is patched
 
 HERE = pathlib.Path(__file__).resolve().parent
 FILES = ("programs", "advice_programs", "advice_networks", "advice_steps",
-         "advice_applications")  # a file may import those before it
+         "advice_applications", "advice_loops")  # a file may import those before it
 SCANS = ("checkpoint-scan", "nested-scan")
 
 
@@ -106,6 +106,64 @@ class _Without(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
+def _loop_around(function, remedy):
+    """The innermost loop of a function that has the lines of a step in its body; None if there is none."""
+    first, last, found = remedy["first_line"], remedy["last_line"], None
+    for node in ast.walk(function) if first else ():
+        if isinstance(node, ast.For) and node.body[0].lineno <= first and last <= node.body[-1].end_lineno:
+            found = node if found is None or node.lineno >= found.lineno else found
+    return found
+
+
+def _names(nodes, context):
+    return [node.id for root in nodes for node in ast.walk(root)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, context)]
+
+
+def _read_first(body, assigned):
+    """Those names that the statements read before they have a value."""
+    read, known = set(), set()
+    for statement in body:
+        read.update(name for name in _names([statement], ast.Load) if name not in known)
+        if isinstance(statement, ast.AugAssign):
+            read.update(name for name in _names([statement.target], ast.Store) if name not in known)
+        known.update(_names([statement], ast.Store))
+    return sorted(read & assigned)
+
+
+class _Replacing(ast.NodeTransformer):
+    """Puts statements in the place of one."""
+
+    def __init__(self, old, new):
+        self.old, self.new = old, new
+
+    def visit_For(self, node):
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+def _make_step(function, loop, decorator):
+    """The body of a loop becomes a function, which reads what else it needs from the one that it is in."""
+    if any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for one in loop.body for node in ast.walk(one)):
+        raise CannotApply("the loop is left in its step")
+    if any(getattr(node, "attr", "") in ("append", "extend") for one in loop.body for node in ast.walk(one)):
+        raise CannotApply("the step adds to a list")
+    assigned = set(_names(loop.body, ast.Store))
+    given = _read_first(loop.body, assigned)
+    inside = {id(node) for one in loop.body for node in ast.walk(one)}
+    used = {node.id for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in inside}
+    results = "".join(f"{name}, " for name in sorted(assigned & (used | set(given))))
+    step, call = ast.parse(f"@{decorator}\ndef step_{loop.lineno}({', '.join(given)}):\n    return ({results})\n"
+                           f"({results}) = step_{loop.lineno}({', '.join(given)})").body
+    step.body[:0] = loop.body
+    for new in (step, call):
+        for node in ast.walk(new):
+            ast.copy_location(node, loop) if not hasattr(node, "lineno") or id(node) not in inside else None
+    made = ast.copy_location(ast.For(loop.target, loop.iter, [call], loop.orelse), loop)
+    _Replacing(loop, [step, made]).visit(function)
+    ast.fix_missing_locations(function)
+
+
 def _checkpoint_scope(tree, remedy, trees):
     """What the code of the advice says: its callable, around what it names, with its keywords."""
     if "in place of the one whose" in remedy["code"] and remedy["every"] > 1:
@@ -119,7 +177,9 @@ def _checkpoint_scope(tree, remedy, trees):
         defining = _defining(trees, tree, remedy["function"])
         _Naming(names).visit(defining)
         ast.fix_missing_locations(defining)
-    call = ast.parse(remedy["code"].replace("…", "...").split("\n")[-1], mode="eval").body
+    call = ast.parse(remedy["code"].replace("…", "...").split("\n")[-1]).body[0].value
+    if remedy["is_step"]:
+        call = call.func  # of what is applied to the loop's variables
     wrap = ast.unparse(call.func)
     keywords = "".join(f", {ast.unparse(keyword)}" for keyword in call.keywords)
     argument = ast.unparse(call.args[0])
@@ -128,7 +188,11 @@ def _checkpoint_scope(tree, remedy, trees):
     if not remedy["function"]:
         raise CannotApply("a scope alone is no function")
     node = _named(_defining(trees, tree, remedy["function"]), remedy["function"])
-    return _decorate(node, f"__patcher__.of_function({wrap!r}, {remedy['every']}{keywords})")
+    decorator = f"__patcher__.of_function({wrap!r}, {remedy['every']}{keywords})"
+    loop = _loop_around(node, remedy)
+    if loop is None and remedy["is_step"]:
+        raise CannotApply(f"{remedy['function']} has no such loop")
+    return _make_step(node, loop, decorator) if loop else _decorate(node, decorator)
 
 
 def _chunk(tree, remedy, _):

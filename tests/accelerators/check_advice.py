@@ -2,8 +2,8 @@
 """What `remat-hlo advise` predicts, beside what XLA makes of the program that was changed like this, on the processor
 and on TPUs and GPUs that are not there. Run by scripts/check/advice.
 
-Each program of advice_programs.py, advice_networks.py, advice_steps.py and advice_applications.py, and some of
-programs.py, is compiled, its dump is given to the tool, each change that the tool proposes is applied to the program's
+Each program of advice_programs.py, advice_networks.py, advice_steps.py, advice_applications.py and advice_loops.py, and
+some of programs.py, is compiled, its dump is given to the tool, each change that the tool proposes is applied to the program's
 source by a patcher that knows nothing of it (advice_patcher.py), and the program is compiled again. Temporaries, and for
 donations the sum of all, must be within 5 % of the prediction for checkpoints and donations, and 15 % for pieces and
 nested scans. Of a TPU the tool is given the text before values are put into VMEM, so that XLA may take less by as much as
@@ -27,6 +27,7 @@ import sys
 import time
 
 import advice_applications
+import advice_loops
 import advice_networks
 import advice_programs
 import advice_steps
@@ -46,6 +47,7 @@ MOST_SECONDS = 600
 NARROW = ("gpt_unrolled", "vit", "resnet", "mixture_of_experts")
 STEMS = ("kind", "function", "scope", "argument", "source_file", "source_line", "policy", "every", "segment",
          "num_chunks", "num_instances", "code")
+STEP = ("first_line", "last_line", "is_step")
 
 
 class Compiled:
@@ -53,7 +55,7 @@ class Compiled:
 
     def __init__(self, options, name, target, remedies):
         self.target, self.name, self.why = target, name, ""
-        stem = [{key: remedy[key] for key in STEMS} for remedy in remedies]
+        stem = [{key: remedy[key] for key in (*STEMS, *STEP) if remedy[key] or key not in STEP} for remedy in remedies]
         order = {"program": name, "target": target.name, "seed": options.seed, "remedies": stem}
         digest = hashlib.sha256(json.dumps(order).encode()).hexdigest()[:12]
         self.folder = options.folder / target.name / name / (digest if remedies else "plain")
@@ -208,8 +210,9 @@ def main():
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     gaining = [*advice_programs.PROGRAMS, *USUAL, *advice_networks.PROGRAMS, *advice_steps.PROGRAMS,
-               *advice_applications.PROGRAMS]
-    names = {**dict.fromkeys(gaining, False), **dict.fromkeys(advice_programs.NOTHING, True)}
+               *advice_applications.PROGRAMS, *advice_loops.PROGRAMS]
+    names = {**dict.fromkeys(gaining, False), **dict.fromkeys(advice_programs.NOTHING, True),
+             **dict.fromkeys(advice_loops.NOTHING, True)}
     begin, judges, left_out = time.monotonic(), [], 0
     for target in options.targets.split(","):
         judges.append(Judge(options, {**TARGETS, "cpu": CPU}[target]))
