@@ -31,10 +31,10 @@ Str function_called_by(const Module *module, InstId id, InstId caller) {
   int32_t number = frame_of(module, id);
   for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
     if (!source_frame_get(module, number, &frame)) break;
-    bool is_caller = frame.line == from.line && str_equal(frame.file, from.file) &&
-                     str_equal(frame.function, from.function);
-    if (is_caller) return function;
-    if (!frame.is_library) function = frame.function;
+    bool is_same = str_equal(frame.file, from.file) && str_equal(frame.function, from.function);
+    if (is_same && frame.line == from.line) return function;
+    /* what JAX has traced for another scan of the same function is no callee of this one */
+    if (!frame.is_library && !is_same) function = frame.function;
   }
   return (Str){0};
 }

@@ -13,7 +13,8 @@ int32_t frame_outside_libraries(const Module *module, int32_t number, SourceFram
 
 /* The function on the stack of `id` that was called, through libraries or not, from the place where
  * `caller` was traced: the body of a scan, if that is the loop. Empty if there is none. Tracing a
- * derivative repeats frames, so the innermost such place counts. */
+ * derivative repeats frames, so the innermost such place counts. The function of `caller` itself
+ * does not. */
 Str function_called_by(const Module *module, InstId id, InstId caller);
 
 /* The innermost frame of the stack of `id` whose function is also on the stack of `other`, called

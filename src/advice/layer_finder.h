@@ -121,7 +121,7 @@ const CallSite *call_site_of(const Finder *finder, uint32_t call, int32_t caller
 typedef struct Traced {
   uint64_t key;
   int32_t frame;
-  uint32_t num_early, num_late; /* how often, up to the turn and behind it */
+  uint32_t num_early, num_late; /* how many values, up to the turn and behind it */
   IdVec early, late;            /* at which positions of the sequence, each once */
 } Traced;
 

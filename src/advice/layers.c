@@ -156,6 +156,50 @@ static void drop_whole(Finder *finder) {
   finder->found->list.len = len;
 }
 
+/* Whether an operation is of a derivative that is differentiated again:
+ * `jvp(vmap(transpose(jvp()))` has a transpose inside of a part of its name, and outside of that,
+ * what is differentiated. */
+static bool is_differentiated_again(const Module *module, InstId id) {
+  static const char inner[] = "transpose(", outer[] = "jvp(";
+  Str name = inst_op_name(module, id);
+  bool is_inside = false;
+  for (uint32_t i = 0; i < name.len; i++) {
+    if (name.data[i] == '/') is_inside = false;
+    uint32_t rest = name.len - i;
+    if (is_inside && rest >= sizeof inner && memcmp(name.data + i, inner, sizeof inner - 1) == 0)
+      return true;
+    is_inside |= rest >= sizeof outer && memcmp(name.data + i, outer, sizeof outer - 1) == 0;
+  }
+  return false;
+}
+
+/* Whether a part of what is inside is differentiated again. Its checkpoint would compute again in
+ * each of the two derivatives, and the inner one has its own forward and backward part, which
+ * nothing here knows. */
+static bool has_inner_derivative(const ForwardPart *forward, const Layers *layers) {
+  const Module *module = forward->module;
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    InstId id = forward->sequence.ids[pos];
+    if (layers->instance_of[pos] == NO_ID) continue;
+    if (is_differentiated_again(module, id)) return true;
+    if (inst_get(module, id)->opcode != OPCODE_FUSION) continue;
+    CompId comp = inst_callees(module, id)[0];
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      if (is_differentiated_again(module, comp_inst(module, comp, i))) return true;
+    }
+  }
+  return false;
+}
+
+static void drop_differentiated_again(Finder *finder) {
+  Layers *list = finder->found->list.data;
+  uint32_t len = 0;
+  for (uint32_t i = 0; i < finder->found->list.len; i++) {
+    if (!has_inner_derivative(finder->forward, &list[i])) list[len++] = list[i];
+  }
+  finder->found->list.len = len;
+}
+
 /* The number of instructions inside; what is there once counts less, because a checkpoint around
  * all of it computes all of it again at once. */
 static uint32_t size_of(const Layers *layers, const ForwardPart *forward) {
@@ -248,6 +292,7 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   take_scopes(&finder);
   drop_callers(&finder);
   drop_whole(&finder);
+  drop_differentiated_again(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].size = size_of(&found.list.data[i], forward);
   if (found.list.len) qsort(found.list.data, found.list.len, sizeof *found.list.data, by_size);

@@ -124,7 +124,7 @@ static TracedLines lines_of(const Sites *sites, const Site *site, bool is_own) {
     (void)source_frame_get(module, own, &frame);
     TracedLine *line = traced_line(&lines, frame.line, arena);
     if (frame.end_line > line->end_line) line->end_line = frame.end_line;
-    uint32_t count = traced->num_early ? traced->num_early : traced->num_late;
+    uint32_t count = traced->num_early + traced->num_late;
     bool is_counted = callee && callee->is_known && callee->num_calls < count;
     traced_line_add(line, &sites->traced, t, is_counted ? callee->num_calls : count, arena);
   }

@@ -108,7 +108,7 @@ class _Without(ast.NodeTransformer):
 
 def _loop_around(function, remedy):
     """The innermost loop of a function that has the lines of a step in its body; None if there is none."""
-    first, last, found = remedy["first_line"], remedy["last_line"], None
+    first, last, found = remedy.get("first_line"), remedy.get("last_line"), None
     for node in ast.walk(function) if first else ():
         if isinstance(node, ast.For) and node.body[0].lineno <= first and last <= node.body[-1].end_lineno:
             found = node if found is None or node.lineno >= found.lineno else found
@@ -178,7 +178,7 @@ def _checkpoint_scope(tree, remedy, trees):
         _Naming(names).visit(defining)
         ast.fix_missing_locations(defining)
     call = ast.parse(remedy["code"].replace("…", "...").split("\n")[-1]).body[0].value
-    if remedy["is_step"]:
+    if remedy.get("is_step"):
         call = call.func  # of what is applied to the loop's variables
     wrap = ast.unparse(call.func)
     keywords = "".join(f", {ast.unparse(keyword)}" for keyword in call.keywords)
@@ -190,7 +190,7 @@ def _checkpoint_scope(tree, remedy, trees):
     node = _named(_defining(trees, tree, remedy["function"]), remedy["function"])
     decorator = f"__patcher__.of_function({wrap!r}, {remedy['every']}{keywords})"
     loop = _loop_around(node, remedy)
-    if loop is None and remedy["is_step"]:
+    if loop is None and remedy.get("is_step"):
         raise CannotApply(f"{remedy['function']} has no such loop")
     return _make_step(node, loop, decorator) if loop else _decorate(node, decorator)
 
