@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Write tests/golden/checkpoints/*.hlo: a network whose checkpoints do not help, for `advise`, as XLA:CPU compiles it.
+"""Write tests/golden/checkpoints/*.hlo: a network whose checkpoints do not help, or that has none, for `advise`, as XLA:CPU compiles it.
 
     whole.hlo   one checkpoint around everything: all of it is computed again at once
     merged.hlo  around each layer with prevent_cse=False: XLA merges what is computed again with the forward part
     saves.hlo   around each layer with a policy that saves products
     names.hlo   around each layer with names that are saved: a product, and what is computed of it by a tanh
+    steps.hlo   none: layers are steps of a loop in a function that is called once, and has other lines
 
     build/venv/bin/python scripts/samples/dump_checkpoints.py     # needs JAX
 """
@@ -33,6 +34,14 @@ def named_layer(weights, x):
     return x + checkpoint_name(jax.nn.gelu(up), "gelu") @ weights[1]
 
 
+def steps(layers, x):
+    import jax
+    for weights in layers:
+        hidden = jax.nn.gelu(x @ weights[0])
+        x = x + hidden @ weights[1]
+    return x / (1 + x * x)
+
+
 def network(block, layers, x):
     for weights in layers:
         x = block(weights, x)
@@ -48,6 +57,7 @@ def program(name):
         "merged": lambda layers, x: network(jax.checkpoint(layer, prevent_cse=False), layers, x),
         "saves": lambda layers, x: network(jax.checkpoint(layer, policy=saves), layers, x),
         "names": lambda layers, x: network(jax.checkpoint(named_layer, policy=names), layers, x),
+        "steps": steps,
     }[name]
 
 
@@ -83,5 +93,5 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         compile_program(sys.argv[1])
     else:
-        for one in ("whole", "merged", "saves", "names"):
+        for one in ("whole", "merged", "saves", "names", "steps"):
             dump(one)

@@ -2,6 +2,7 @@
  * its inputs is computed again before the backward part first reads it, all of it once, and its
  * inputs stay (remat/algorithms). */
 #include "advice/cut_sums.h"
+#include "advice/fused_clones.h"
 #include "advice/narrow_inputs.h"
 #include "advice/order_anew.h"
 #include "advice/present_checkpoint.h"
@@ -171,6 +172,7 @@ rh_module *scope_simulate(const Study *study, const Proposal *proposal, int64_t 
     cloning_drop_dead(&cloning, scratch);
     *is_sketch |= scope_hold_products(study, proposal, &cloning) > 0;
     *is_sketch |= narrow_inputs(&cloning);
+    *is_sketch |= fused_clones_shrink(&cloning);
     *is_sketch |= values.is_sketch;
     wait_for_values(study, &values, &cloning);
     order_anew(study->advisor, &cloning, proposal->layers, study->inside != INSIDE_NOTHING,

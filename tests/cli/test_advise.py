@@ -24,7 +24,8 @@ KEYS = {
 REMEDY_KEYS = {
     "kind": str, "confidence": str, "title": str, "code": str, "explanation": str,
     "source_file": (str, type(None)), "source_line": (int, type(None)),
-    "function": (str, type(None)), "scope": (str, type(None)), "argument": (str, type(None)),
+    "function": (str, type(None)), "first_line": (int, type(None)), "last_line": (int, type(None)),
+    "is_step": bool, "scope": (str, type(None)), "argument": (str, type(None)),
     "parameters": list, "policy": (str, type(None)), "num_instances": (int, type(None)),
     "every": int, "segment": (int, type(None)), "num_chunks": (int, type(None)),
     "bytes_at_peak": int, "counted_bytes": int, "saved_bytes": int, "temp_bytes": int,
@@ -207,6 +208,28 @@ class Advise(ToolTest):
                  if r["kind"] == "checkpoint-scope"}
         self.assertGreaterEqual(found["dots_saveable"], found[None] + 2 * WIDE_BYTES)
 
+    def test_steps(self):
+        """A function that is called once has a loop of layers: the line behind the loop is executed once. Without that
+        line, what else is in the line that calls the function tells it."""
+        text = (SAMPLES.parent / "tests/golden/checkpoints/steps.hlo").read_text()
+
+        def first(text):
+            self.write("steps.hlo", text)
+            return next(r for r in self.advise("steps.hlo")["remedies"] if r["kind"] == "checkpoint-scope")
+        remedy = first(text)
+        self.assertEqual((remedy["function"], remedy["first_line"], remedy["last_line"], remedy["num_instances"]),
+                         ("steps", 40, 41, 4))
+        self.assertTrue(remedy["is_step"])
+        self.assertEqual(remedy["source_line"], 40)
+        self.assertIn("x = jax.checkpoint(step)(x, w)", remedy["code"])
+        caller = text.replace("function_name_id=5 line=42 end_line=42", "function_name_id=4 line=71 end_line=71")
+        self.assertNotEqual(caller, text)
+        by_caller = first(caller)
+        self.assertEqual((by_caller["is_step"], by_caller["first_line"], by_caller["last_line"]), (True, 40, 41))
+        blocks = self.advise(SAMPLES / "mobilenet.after_optimizations.hlo")["remedies"][0]
+        self.assertEqual((blocks["is_step"], blocks["first_line"], blocks["last_line"], blocks["num_instances"]),
+                         (True, 226, 228, 3))
+
     def test_padding(self):
         """A dimension of one element is padded to 128."""
         remedy = self.remedy("padding", NARROW, "--target=tpu")
@@ -368,13 +391,12 @@ ENTRY e {
     def test_nothing_to_gain(self):
         """What is computed from all rows is not offered in pieces, and small things are left alone."""
         (self.dir / "norm.hlo").write_text(BATCH_NORM)
-        self.assertEqual(self.advise("norm.hlo")["remedies"], [])
-        advice = self.advise(SAMPLES / "mobilenet.after_optimizations.hlo")
+        advice = self.advise("norm.hlo")
         self.assertEqual((advice["remedies"], advice["plan"], advice["is_met"]), ([], [], True))
         self.assertTrue(advice["summary"].startswith("no change of the program"))
         under_limit = self.advise(SAMPLES / "mobilenet.after_optimizations.hlo", "--mem-limit=50%")
         self.assertEqual([(r["kind"], r["confidence"]) for r in under_limit["plan"]],
-                         [("microbatches", "low")])
+                         [("checkpoint-scope", "high"), ("microbatches", "low")])
         self.advise(SAMPLES / "mobilenet.after_optimizations.hlo", "--mem-limit=1KiB", code=1)
 
     def test_frameworks(self):
