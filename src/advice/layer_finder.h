@@ -1,6 +1,8 @@
 /* What the parts share that find the calls of functions and the scopes of a forward part:
- * call_roles.c says what tells calls apart and how often a function is called, layer_calls.c which
- * instruction is of which call, layer_scopes.c of which scope, and layers.c what is worth it. */
+ * traced_lines.c says what was traced at each line, loop_steps.c how often a function is called and
+ * which loops are in it, call_roles.c what tells calls apart, layer_calls.c which instruction is of
+ * which call, layer_borders.c of which of two, layer_scopes.c of which scope, and layers.c what is
+ * worth it. */
 #ifndef REMAT_HLO_ADVICE_LAYER_FINDER_H
 #define REMAT_HLO_ADVICE_LAYER_FINDER_H
 
@@ -160,12 +162,22 @@ void traced_line_add(TracedLine *line, const TracedList *traced, uint32_t index,
 
 void layers_add_functions(Finder *finder);
 
+/* By position: no instance. */
+uint32_t *layers_new_instances(const Finder *finder);
+
+/* ---- layer_borders.c ---- */
+
+/* Moves the border between a call and the next one to where the fewest bytes are handed on. `count`
+ * is how often what each call has is there. */
+void layers_move_border(const Finder *finder, Layers *layers, Roles *roles, uint32_t count,
+                        uint32_t number);
+
 /* What has no place in the program, such as a conversion that XLA adds or a call of a kernel that
  * it makes of several operations, goes with what it is computed from. */
 void layers_add_nameless(const Finder *finder, Layers *layers);
 
-/* By position: no instance. */
-uint32_t *layers_new_instances(const Finder *finder);
+/* What a call has by its position only goes to the call that reads it. */
+void layers_settle_early(const Finder *finder, Layers *layers);
 
 /* ---- layer_scopes.c ---- */
 
