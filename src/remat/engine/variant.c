@@ -221,7 +221,7 @@ static rh_status add_segment(Round *round, const ScanValues *values, int64_t len
   ScanStep *step = vec_push(round->out, &round->steps->list);
   ScanChoice nothing = scan_choose_nothing(values, round->arena);
   *step = scan_record(&round->scans, values, &nothing, round->out, round->problem->scratch);
-  step->stored = (PlanRefs){0};
+  step->stored = step->shifted = (PlanRefs){0};
   step->round = round->number;
   scan_describe_segments(&round->scans, values, length, step, round->out);
   step->is_lean = is_lean(round);

@@ -107,6 +107,7 @@ static const PlanField scan_fields[] = {
     FIELD(ScanStep, is_unrolled, "unrolled", BOOL, 0),
     FIELD(ScanStep, is_lean, "lean", BOOL, 0),
     FIELD(ScanStep, stored, "stored", INSTS, 0),
+    FIELD(ScanStep, shifted, "shifted", INSTS, 0),
     FIELD(ScanStep, freed_bytes, "freed_bytes", COUNT, FIELD_WRITTEN_ONLY),
     NOTE("note"),
     END,

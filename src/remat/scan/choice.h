@@ -18,6 +18,7 @@ typedef enum ScanFate {
   SCAN_UNUSED, /* no reading loop needs it */
   SCAN_STORED, /* in a stack, its own or a new one */
   SCAN_RECOMPUTED,
+  SCAN_SHIFTED, /* read from the stack of its neighbour, which is stored (neighbours.h) */
 } ScanFate;
 
 typedef struct ScanChoice {
@@ -30,6 +31,12 @@ typedef struct ScanChoice {
  * `is_kept`, by value: these are stored if they are needed, whatever the price; NULL = none. */
 ScanChoice scan_choose(const ScanValues *values, double price, const bool *is_kept, Arena *out,
                        Arena *scratch);
+
+/* The same where it is known which values are read from their neighbours' stacks; otherwise those
+ * are that cannot be computed, or take more time to compute than the price of the only slice that
+ * is needed besides. */
+ScanChoice scan_choose_known(const ScanValues *values, double price, const bool *is_kept,
+                             const bool *is_shifted, Arena *out, Arena *scratch);
 
 /* The choice that leaves the stacks as they are. */
 ScanChoice scan_choose_nothing(const ScanValues *values, Arena *out);

@@ -325,15 +325,47 @@ InstId maker_new_slices(Maker *maker, CompId comp, ShapeId shape, InstId update,
   return end_with_slice(maker, &kernel, zeros, update, slice, dim, at, position);
 }
 
+/* In a kernel, slice `at` of an array as `shape`. */
+static InstId slice_of(Maker *maker, Kernel *kernel, InstId array, ShapeId slice, uint32_t dim,
+                       InstId at, ShapeId shape) {
+  uint32_t rank = shape_get(&maker->module->shapes, slice)->rank;
+  InstId *operands = starts_of(maker, kernel, 1, rank, dim, at);
+  operands[0] = array;
+  return reshape(kernel, kernel_op(kernel, OPCODE_DYNAMIC_SLICE, slice, operands, 1 + rank), shape);
+}
+
 InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
                         InstId at, ShapeId shape, uint32_t position) {
-  uint32_t rank = shape_get(&maker->module->shapes, slice)->rank;
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
-  InstId array = kernel_operand(&kernel, stack);
-  InstId *operands = starts_of(maker, &kernel, 1, rank, dim, kernel_operand(&kernel, at));
-  operands[0] = array;
-  InstId result = kernel_op(&kernel, OPCODE_DYNAMIC_SLICE, slice, operands, 1 + rank);
-  result = kernel_end(&kernel, reshape(&kernel, result, shape));
+  InstId array = kernel_operand(&kernel, stack), number = kernel_operand(&kernel, at);
+  InstId result = kernel_end(&kernel, slice_of(maker, &kernel, array, slice, dim, number, shape));
+  maker_insert_all(maker, &kernel.made, position);
+  return result;
+}
+
+/* In a kernel, whether a scalar is a number, for each element of a shape. */
+static InstId is_number(Kernel *kernel, InstId value, int64_t number, ShapeId shape) {
+  Module *module = kernel->rewrite->module;
+  InstId sides[] = {value, kernel_constant(kernel, TYPE_S32, number)};
+  InstId equal =
+      kernel_op(kernel, OPCODE_COMPARE, rewrite_scalar(kernel->rewrite, TYPE_PRED), sides, 2);
+  inst_get(module, equal)->index = DIRECTION_EQ;
+  ArraySpec spec = shape_spec(shape_get(&module->shapes, shape));
+  if (spec.rank == 0) return equal;
+  spec.type = TYPE_PRED;
+  ShapeId mask = written_array(&module->shapes, &spec);
+  return kernel_op(kernel, OPCODE_BROADCAST, mask, &equal, 1);
+}
+
+InstId maker_read_slice_or(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
+                           InstId at, int64_t edge, InstId beyond, uint32_t position) {
+  ShapeId shape = inst_get(maker->module, beyond)->shape;
+  Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
+  InstId array = kernel_operand(&kernel, stack), number = kernel_operand(&kernel, at);
+  InstId other = kernel_operand(&kernel, beyond);
+  InstId within = slice_of(maker, &kernel, array, slice, dim, number, shape);
+  InstId sides[] = {is_number(&kernel, number, edge, shape), other, within};
+  InstId result = kernel_end(&kernel, kernel_op(&kernel, OPCODE_SELECT, shape, sides, 3));
   maker_insert_all(maker, &kernel.made, position);
   return result;
 }

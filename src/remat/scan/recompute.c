@@ -51,6 +51,13 @@ static InstId own_copy(Border *border, InstId id, uint32_t position) {
   return copy;
 }
 
+/* Takes a value from outside of the reading loop into it, and returns it in the body. */
+static InstId taken_in(Border *border, const Reader *reader, InstId outside) {
+  InstId inside = carry_add(border->maker->rewrite, reader->loop, outside);
+  maker_insert(border->maker, inside, maker_beginning(border->maker, reader->loop));
+  return inside;
+}
+
 /* Takes an element of the writing loop's result into the reading loop, and returns it in the body.
  * The reading loop may have it already. */
 static InstId carried(Border *border, const Reader *reader, uint32_t element, bool is_stack) {
@@ -66,9 +73,7 @@ static InstId carried(Border *border, const Reader *reader, uint32_t element, bo
   InstId outside = maker_element(border->maker, writer->id, element, position);
   if (!is_stack && maker_overwrites(border->maker, loop, loop_init(loops, writer, element)))
     outside = own_copy(border, outside, position);
-  InstId inside = carry_add(border->maker->rewrite, loop, outside);
-  maker_insert(border->maker, inside, maker_beginning(border->maker, loop));
-  return inside;
+  return taken_in(border, reader, outside);
 }
 
 /* list[iterations[t]] for all iterations t of the reader, where both are linear. */
@@ -105,24 +110,92 @@ static void add_stack(Border *border, uint32_t index) {
   border->element_of[index] = element;
 }
 
+/* The stack of a value, as the reading loop sees it. */
+typedef struct StoredValue {
+  InstId stack;
+  ShapeId slice;
+  uint32_t dim;
+  const int64_t *slices; /* by iteration of the writing loop: which slice; NULL = of its number */
+} StoredValue;
+
+static StoredValue stored_value(Border *border, const Reader *reader, uint32_t index) {
+  Maker *maker = border->maker;
+  const ScanValue *value = &border->values->list.data[index];
+  StoredValue stored = {.stack = carried(border, reader, border->element_of[index], true)};
+  if (value->stack == NO_ID) {
+    stored.slice = maker_stacked_shape(maker->module, value->shape, 1, maker->arena);
+    return stored;
+  }
+  const Stack *stack = &maker->stacks->list.data[value->stack];
+  stored.slice = narrow_slice_shape(maker, stack);
+  stored.dim = stack->dim;
+  stored.slices = stack->writes.data[0].slices;
+  return stored;
+}
+
+static int64_t slice_number(const StoredValue *stored, int64_t iteration) {
+  return stored->slices ? stored->slices[iteration] : iteration;
+}
+
 /* Reads the slice of a stack. */
 static InstId read_stack(Border *border, const Reader *reader, uint32_t index, uint32_t position) {
+  StoredValue stored = stored_value(border, reader, index);
+  int64_t first = slice_number(&stored, reader->iterations[0]), step = 0;
+  if (reader->loop->trips > 1) step = slice_number(&stored, reader->iterations[1]) - first;
+  InstId at = maker_scalar(border->maker, reader->loop, first, step, TYPE_S32);
+  return maker_read_slice(border->maker, reader->loop->body, stored.stack, stored.slice, stored.dim,
+                          at, border->values->list.data[index].shape, position);
+}
+
+/* ---- neighbours ---- */
+
+/* What the writing loop's state begins with, for a reading loop. The writing loop computes in its
+ * memory. */
+static InstId first_state(Border *border, const Reader *reader, InstId init, uint32_t position) {
+  Maker *maker = border->maker;
+  ShapeId shape = inst_get(maker->module, init)->shape;
+  Origin origin = loop_origin(maker->loops, init);
+  if (origin.loop == NO_ID && maker_is_constant(maker, origin.inst))
+    return maker_clone_constant(maker, origin.inst, shape, reader->loop->body, position);
+  return taken_in(border, reader, own_copy(border, init, maker->position[border->writer->init]));
+}
+
+/* What it ends with; others may compute in its memory. */
+static InstId last_state(Border *border, const Reader *reader, uint32_t element) {
+  uint32_t position = border->maker->position[border->writer->id] + 1;
+  InstId last = maker_element(border->maker, border->writer->id, element, position);
+  return taken_in(border, reader, own_copy(border, last, position));
+}
+
+/* Reads the slice that the iteration before or after wrote of another value. Where there is none,
+ * XLA clamps the start; if the state begins with memory that nothing has written yet, nobody reads
+ * it before the second iteration, and so what is read there does not matter. */
+static InstId read_neighbour(Border *border, const Reader *reader, uint32_t index,
+                             uint32_t position) {
+  Maker *maker = border->maker;
   const ScanValue *value = &border->values->list.data[index];
-  Module *module = border->maker->module;
-  const Stack *old = value->stack == NO_ID ? NULL : &border->maker->stacks->list.data[value->stack];
-  ShapeId slice = old ? narrow_slice_shape(border->maker, old)
-                      : maker_stacked_shape(module, value->shape, 1, border->maker->arena);
-  uint32_t dim = old ? old->dim : 0;
-  InstId stack = carried(border, reader, border->element_of[index], true);
-  InstId at;
-  if (old) {
-    at = listed_scalar(border, reader, old->writes.data[0].slices, TYPE_S32);
-  } else {
-    int64_t step = reader->loop->trips > 1 ? reader->iterations[1] - reader->iterations[0] : 0;
-    at = maker_scalar(border->maker, reader->loop, reader->iterations[0], step, TYPE_S32);
+  uint32_t other = value->neighbour;
+  int64_t trips = border->writer->trips, edge = value->shift < 0 ? 0 : trips - 1;
+  StoredValue stored = stored_value(border, reader, other);
+  int64_t first = slice_number(&stored, 0), step = 0;
+  if (trips > 1) step = slice_number(&stored, 1) - first;
+  int64_t begin = reader->iterations[0], change = 0; /* linear, and so are the slices */
+  if (reader->loop->trips > 1) change = reader->iterations[1] - begin;
+  InstId at = maker_scalar(maker, reader->loop, first + (begin + value->shift) * step,
+                           change * step, TYPE_S32);
+  CompId body = reader->loop->body;
+  edge = first + (edge + value->shift) * step;
+  if (value->shift > 0) {
+    InstId last = last_state(border, reader, border->values->list.data[other].element);
+    return maker_read_slice_or(maker, body, stored.stack, stored.slice, stored.dim, at, edge, last,
+                               position);
   }
-  return maker_read_slice(border->maker, reader->loop->body, stack, slice, dim, at, value->shape,
-                          position);
+  InstId init = loop_init(maker->loops, border->writer, value->element);
+  if (inst_allocates(maker->module, init))
+    return maker_read_slice(maker, body, stored.stack, stored.slice, stored.dim, at, value->shape,
+                            position);
+  return maker_read_slice_or(maker, body, stored.stack, stored.slice, stored.dim, at, edge,
+                             first_state(border, reader, init, position), position);
 }
 
 /* ---- values in the reading loop ---- */
@@ -168,6 +241,8 @@ static InstId make_value(Border *border, const Reader *reader, uint32_t index, u
   const ScanValue *value = &border->values->list.data[index];
   if (border->choice->fate[index] == SCAN_STORED)
     return read_stack(border, reader, index, position);
+  if (border->choice->fate[index] == SCAN_SHIFTED)
+    return read_neighbour(border, reader, index, position);
   switch (value->kind) {
     case SCAN_INVARIANT: return read_invariant(border, reader, value, position);
     case SCAN_COUNT: {
@@ -189,10 +264,10 @@ static InstId make_all(Border *border, const Reader *reader, uint32_t index, uin
   while (steps.len) {
     Step *step = &steps.data[steps.len - 1];
     const ScanValue *value = &border->values->list.data[step->value];
-    bool is_whole = border->choice->fate[step->value] == SCAN_STORED;
+    bool is_read = border->choice->fate[step->value] != SCAN_RECOMPUTED;
     if (reader->made[step->value] != NO_ID) {
       steps.len--;
-    } else if (!is_whole && step->next < value->operands.len) {
+    } else if (!is_read && step->next < value->operands.len) {
       uint32_t operand = value->operands.data[step->next++];
       if (operand != NO_ID && reader->made[operand] == NO_ID)
         *vec_push(border->maker->arena, &steps) = (Step){operand, 0};

@@ -116,8 +116,11 @@ ScanStep scan_record(const ScanModule *scans, const ScanValues *values, const Sc
   ScanStep step = {.loop = plan_ref_to(loop, out)};
   scan_describe(scans, values, choice, &step, out);
   for (uint32_t i = 0; i < values->list.len; i++) {
-    if (choice->fate[i] != SCAN_STORED) continue;
-    *vec_push(out, &step.stored.list) = plan_ref_to(scan_value_name(scans, values, i, arena), out);
+    PlanRefs *names = choice->fate[i] == SCAN_STORED    ? &step.stored
+                      : choice->fate[i] == SCAN_SHIFTED ? &step.shifted
+                                                        : NULL;
+    if (names)
+      *vec_push(out, &names->list) = plan_ref_to(scan_value_name(scans, values, i, arena), out);
   }
   arena_free(arena);
   return step;
@@ -132,6 +135,9 @@ void scan_copy_steps(const ScanSteps *from, ScanSteps *to, Arena *out) {
     copy.stored = (PlanRefs){0};
     for (uint32_t i = 0; i < step->stored.list.len; i++)
       *vec_push(out, &copy.stored.list) = plan_ref_to(step->stored.list.data[i].name, out);
+    copy.shifted = (PlanRefs){0};
+    for (uint32_t i = 0; i < step->shifted.list.len; i++)
+      *vec_push(out, &copy.shifted.list) = plan_ref_to(step->shifted.list.data[i].name, out);
     copy.readers = (PlanRefs){0};
     for (uint32_t i = 0; i < step->readers.list.len; i++)
       *vec_push(out, &copy.readers.list) = plan_ref_to(step->readers.list.data[i].name, out);
@@ -140,25 +146,37 @@ void scan_copy_steps(const ScanSteps *from, ScanSteps *to, Arena *out) {
   }
 }
 
+/* Marks the values of these names. False, with the name in `*unknown`, if one is not there. */
+static bool mark_named(const ScanModule *scans, const ScanValues *values, const PlanRefs *names,
+                       bool *is_named, PlanRef *unknown, Arena *scratch) {
+  bool is_known = true;
+  for (uint32_t s = 0; s < names->list.len && is_known; s++) {
+    is_known = false;
+    for (uint32_t i = 0; i < values->list.len; i++) {
+      const ScanValue *value = &values->list.data[i];
+      if (!value->may_store && !value->must_store) continue;
+      Str name = scan_value_name(scans, values, i, scratch);
+      if (!str_equal(name, names->list.data[s].name)) continue;
+      is_named[i] = is_known = true;
+    }
+    if (!is_known) *unknown = names->list.data[s];
+  }
+  return is_known;
+}
+
 bool scan_repeat(const ScanModule *scans, const ScanValues *values, const ScanStep *step,
                  ScanChoice *choice, PlanRef *unknown, Arena *out, Arena *scratch) {
   uint32_t num_values = values->list.len;
   Arena *arena = arena_new(arena_options(scratch));
-  bool *is_kept = arena_zarray(arena, bool, num_values), is_known = true;
+  bool *is_kept = arena_zarray(arena, bool, num_values);
+  bool *is_shifted = arena_zarray(arena, bool, num_values);
   *unknown = (PlanRef){.offset = step->loop.offset};
-  for (uint32_t s = 0; s < step->stored.list.len && is_known; s++) {
-    is_known = false;
-    for (uint32_t i = 0; i < num_values; i++) {
-      const ScanValue *value = &values->list.data[i];
-      if (!value->may_store && !value->must_store) continue;
-      Str name = scan_value_name(scans, values, i, arena);
-      if (!str_equal(name, step->stored.list.data[s].name)) continue;
-      is_kept[i] = is_known = true;
-    }
-    if (!is_known) *unknown = step->stored.list.data[s];
-  }
+  bool is_known = mark_named(scans, values, &step->stored, is_kept, unknown, arena) &&
+                  mark_named(scans, values, &step->shifted, is_shifted, unknown, arena);
+  for (uint32_t i = 0; i < num_values; i++)
+    is_known &= !is_shifted[i] || values->list.data[i].neighbour != NO_ID;
   if (is_known) {
-    *choice = scan_choose(values, INFINITY, is_kept, out, scratch);
+    *choice = scan_choose_known(values, INFINITY, is_kept, is_shifted, out, scratch);
     for (uint32_t i = 0; i < num_values; i++) {
       bool is_given = is_kept[i] || values->list.data[i].must_store;
       is_known &= choice->fate[i] != SCAN_STORED || is_given;

@@ -11,6 +11,7 @@ typedef struct ScanStep {
   int64_t round;    /* from 0; names refer to the module that the rounds before have made */
   PlanRef loop;     /* the while */
   PlanRefs stored;  /* see scan_value_name(); ignored if `segment` is not 0 */
+  PlanRefs shifted; /* values that are read from stacks of others, an iteration apart; likewise */
   int64_t segment;  /* the loop is cut into segments of so many iterations; 0 = it is not */
   bool is_unrolled; /* the loop's iterations are written out; what is above is ignored then */
   bool is_lean;     /* values are computed twice rather than kept between two uses */

@@ -4,6 +4,7 @@
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
 #include "ir/bytes.h"
+#include "remat/scan/neighbours.h"
 #include "remat/scan/slots.h"
 #include "remat/scan/whole.h"
 
@@ -14,6 +15,7 @@ typedef struct Finder {
   ScanValues *values;
   IdTable table;       /* by inst and inner */
   IdVec work;          /* values whose operands are not set yet */
+  bool only_known;     /* no value is added */
   uint8_t *is_reached; /* by InstId: within the fusion that is being looked at */
   Arena *out, *scratch;
 } Finder;
@@ -57,9 +59,10 @@ static uint32_t find_value(const Finder *finder, InstId inst, InstId inner) {
 
 static uint32_t add_value(Finder *finder, ScanValue value) {
   uint32_t found = find_value(finder, value.inst, value.inner);
-  if (found != NO_ID) return found;
+  if (found != NO_ID || finder->only_known) return found;
   found = finder->values->list.len;
   value.stack = NO_ID;
+  value.neighbour = NO_ID;
   value.holder = NO_ID;
   value.shape = inst_get(finder->module, value.inner == NO_ID ? value.inst : value.inner)->shape;
   *vec_push(finder->out, &finder->values->list) = value;
@@ -71,7 +74,7 @@ static uint32_t add_value(Finder *finder, ScanValue value) {
 
 static uint32_t add_held(Finder *finder, ScanValue value, InstId holder) {
   uint32_t index = add_value(finder, value);
-  finder->values->list.data[index].holder = holder;
+  if (index != NO_ID) finder->values->list.data[index].holder = holder;
   return index;
 }
 
@@ -283,6 +286,11 @@ static void find_operands(Finder *finder, uint32_t index) {
   finder->values->list.data[index].operands = operands;
 }
 
+static void find_all_operands(Finder *finder) {
+  while (finder->work.len)
+    find_operands(finder, finder->work.data[--finder->work.len]);
+}
+
 /* ---- verdicts, bytes, time ---- */
 
 /* As repeat_verdict(), but constants and copies can be computed again, too. The size of a single
@@ -331,9 +339,10 @@ static double seconds_of(const Finder *finder, InstId id) {
 }
 
 /* The time that a stack takes: that of the instruction that writes it, or of one that copies the
- * slice, and to give it an initial value. */
+ * slice, and to give it an initial value. One that is written for others takes none. */
 static double store_seconds_of(const Finder *finder, const ScanValue *value) {
   const ScanContext *context = finder->context;
+  if (value->stack != NO_ID && context->stacks->list.data[value->stack].reads.len == 0) return 0;
   double runs = context->runs[finder->loop->body];
   double bandwidth = context->device->memory_bandwidth;
   double copied = 2 * (double)value->bytes / (double)finder->loop->trips / bandwidth;
@@ -363,6 +372,24 @@ bool scan_may_stack(const Shape *shape) {
   return shape->rank != 1 || !extras || extras->num_tile_words == 0 || extras->tile_words[0] != 1;
 }
 
+/* Whether what an element of the state begins with needs no memory in a reading loop. */
+static bool is_made_anywhere(const Finder *finder, uint32_t element) {
+  const Loops *loops = finder->context->stacks->loops;
+  Origin origin = loop_origin(loops, loop_init(loops, finder->loop, element));
+  Opcode opcode = (Opcode)inst_get(finder->module, origin.inst)->opcode;
+  return origin.loop == NO_ID && (opcode == OPCODE_CONSTANT || opcode == OPCODE_BROADCAST ||
+                                  inst_allocates(finder->module, origin.inst));
+}
+
+/* A slice is read, and what takes its place where there is none. */
+static void judge_shift(const Finder *finder, ScanValue *value) {
+  int64_t bytes = value->bytes / finder->loop->trips;
+  double runs = finder->context->runs[finder->loop->body];
+  bool is_free = value->shift < 0 && is_made_anywhere(finder, value->element);
+  value->edge_bytes = is_free ? 0 : bytes;
+  value->shift_seconds = 2 * (double)bytes * runs / finder->context->device->memory_bandwidth;
+}
+
 static void judge_value(const Finder *finder, ScanValue *value) {
   const Module *module = finder->module;
   value->bytes = stack_bytes(finder, value);
@@ -372,6 +399,7 @@ static void judge_value(const Finder *finder, ScanValue *value) {
   value->may_store = value->stack != NO_ID || may_get_stack;
   if (value->may_store && !value->must_store)
     value->store_seconds = store_seconds_of(finder, value);
+  if (value->neighbour != NO_ID) judge_shift(finder, value);
   if (value->kind != SCAN_COMPUTED) {
     value->verdict = value->kind == SCAN_STATE ? KEEP_STATE : KEEP_NONE;
     return;
@@ -413,6 +441,59 @@ static bool is_readable(const Finder *finder, const Stack *stack) {
   return true;
 }
 
+/* ---- neighbours ---- */
+
+/* The stack that no loop reads yet, and that has the slices of a value; NO_ID if there is none. */
+static uint32_t find_unread_stack(Finder *finder, uint32_t index) {
+  const Stacks *stacks = finder->context->stacks;
+  uint32_t first = stacks->first_of[finder->values->loop];
+  uint32_t end = stacks->first_of[finder->values->loop + 1], found = NO_ID;
+  finder->only_known = true;
+  for (uint32_t i = first; i < end && found == NO_ID; i++) {
+    const Stack *stack = &stacks->list.data[i];
+    bool may_read = finder->values->of_stack[i - first] == NO_ID &&
+                    neighbours_may_read(stacks, stack, finder->scratch);
+    if (may_read && value_of_write(finder, &stack->writes.data[0]) == index) found = i;
+  }
+  finder->only_known = false;
+  return found;
+}
+
+/* Adds what iterations hand on, if stacks hold that which no loop reads yet, and finds these. */
+static void find_handed_on(Finder *finder) {
+  const Stacks *stacks = finder->context->stacks;
+  ScanValues *values = finder->values;
+  uint32_t first = stacks->first_of[values->loop], end = stacks->first_of[values->loop + 1];
+  bool has_unread = false;
+  for (uint32_t i = first; i < end; i++)
+    has_unread |= neighbours_may_read(stacks, &stacks->list.data[i], finder->scratch);
+  for (uint32_t i = 0; has_unread && i < values->list.len; i++) {
+    if (values->list.data[i].kind != SCAN_STATE) continue;
+    uint32_t element = values->list.data[i].element;
+    uint32_t next = value_of(finder, loop_next(stacks->loops, finder->loop, element));
+    find_all_operands(finder);
+    if (values->list.data[next].stack == NO_ID)
+      values->list.data[next].stack = find_unread_stack(finder, next);
+  }
+}
+
+/* Links what an iteration begins with and what the iteration before handed on. */
+static void find_neighbours(Finder *finder) {
+  const Loops *loops = finder->context->stacks->loops;
+  ScanValues *values = finder->values;
+  finder->only_known = true;
+  for (uint32_t i = 0; i < values->list.len; i++) {
+    const ScanValue *value = &values->list.data[i];
+    if (value->kind != SCAN_STATE) continue;
+    uint32_t element = value->element;
+    uint32_t next = value_of(finder, loop_next(loops, finder->loop, element));
+    if (next == NO_ID || !neighbours_feed_back(loops, finder->loop, element, finder->scratch))
+      continue;
+    neighbours_link(values, i, next, finder->scratch);
+  }
+  finder->only_known = false;
+}
+
 ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Arena *out,
                             Arena *scratch) {
   const Stacks *stacks = context->stacks;
@@ -442,8 +523,8 @@ ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Are
       values.is_fixed[i - first] |=
           is_fixed_read(&finder, &stacks->reads.data[stack->reads.data[k]]);
   }
-  while (finder.work.len)
-    find_operands(&finder, finder.work.data[--finder.work.len]);
+  find_all_operands(&finder);
+  find_handed_on(&finder);
   for (uint32_t i = first; i < end; i++) {
     if (values.of_stack[i - first] == NO_ID) continue;
     const ScanValue *value = &values.list.data[values.of_stack[i - first]];
@@ -451,6 +532,7 @@ ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Are
     values.is_fixed[i - first] |=
         is_whole && value->inst == stacks->list.data[i].writes.data[0].inst;
   }
+  find_neighbours(&finder);
   for (uint32_t i = 0; i < values.list.len; i++) {
     judge_value(&finder, &values.list.data[i]);
     find_whole(&values, i);

@@ -4,7 +4,7 @@
  * Example: a forward loop computes a = dot(x, w[i]); b = tanh(a), and stacks a and b. Its values
  * are x (an element of the state that changes), w (invariant), i (counts), the slice w[i], a and b.
  * b may be stored, or computed from a; a may be stored, or computed from x and w[i]. x itself can
- * only be stored. */
+ * only be stored, unless the next x is (neighbours.h). */
 #ifndef REMAT_HLO_REMAT_SCAN_VALUES_H
 #define REMAT_HLO_REMAT_SCAN_VALUES_H
 
@@ -32,10 +32,15 @@ typedef struct ScanValue {
   uint32_t stack;      /* in Stacks: that stores it now; NO_ID = none */
   bool is_inseparable; /* a part of a fusion that rounds otherwise without the rest of it */
   bool stays_whole;    /* such a fusion is cloned with all its results (remat/scan/whole.h) */
-  uint32_t whole;  /* of one that stays whole: the first value of the same fusion, with which it is
-                      computed; NO_ID = it is computed alone */
-  bool is_read;    /* a reading loop reads the stack slice by slice */
-  bool must_store; /* it is stored anyway, because something reads the stack as a whole */
+  uint32_t whole; /* of one that stays whole: the first value of the same fusion, with which it is
+                     computed; NO_ID = it is computed alone */
+  uint32_t neighbour; /* the value that is this one an iteration apart, and from whose stack it may
+                         be read (neighbours.h); NO_ID = none */
+  int shift; /* of the neighbour: in iteration t it is this value of iteration t - shift; 1 or -1 */
+  int64_t edge_bytes;   /* of the value that takes the slice's place where there is none */
+  double shift_seconds; /* modelled, to read the value from there */
+  bool is_read;         /* a reading loop reads the stack slice by slice */
+  bool must_store;      /* it is stored anyway, because something reads the stack as a whole */
   bool may_store;
   KeepReason verdict;   /* why it must not be computed again; KEEP_NONE = it may */
   int64_t bytes;        /* of a stack of it */

@@ -478,7 +478,8 @@ static ValueNumber fold(Terms *terms, ShapeId shape, uint32_t text, const ValueN
     case OPCODE_OR:
     case OPCODE_NOT: return fold_logic(terms, opcode, shape, args);
     case OPCODE_SELECT:
-      return term_is_known_pred(terms, args[0], &known) ? args[known ? 1 : 2] : NO_ID;
+      return term_is_known_pred(terms, args[0], &known) ? args[known ? 1 : 2]
+                                                        : fold_edge(terms, shape, text, args);
     case OPCODE_DYNAMIC_SLICE:
     case OPCODE_DYNAMIC_UPDATE_SLICE: return fold_dynamic(terms, opcode, shape, text, args, count);
     case OPCODE_SLICE: return fold_slice(terms, shape, text, args[0]);

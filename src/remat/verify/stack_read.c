@@ -114,6 +114,59 @@ static ValueNumber replace_formal(void *context, ValueNumber value) {
   return state;
 }
 
+/* The slice as an element of the state that its iteration hands on, perhaps under another shape;
+ * NO_ID if it is none. */
+static ValueNumber state_written(Read *read) {
+  enum { MAX_VIEWS = 8 };
+  Terms *terms = read->terms;
+  ValueNumber views[MAX_VIEWS], value = read->update;
+  uint32_t num_views = 0;
+  while (numbered_node(terms->numbering, value)->kind == NODE_BITCAST && num_views < MAX_VIEWS) {
+    views[num_views++] = value;
+    value = node_args(terms->numbering, value)[0];
+  }
+  uint32_t element = 1;
+  while (element < read->stack.num_state &&
+         system_step(terms, read->stack.system, element) != value)
+    element++;
+  Linear count = read->time, one = linear_constant(1);
+  if (element == read->stack.num_state || !linear_add(&count, &read->stack.from, -1) ||
+      !linear_add(&count, &one, 1))
+    return NO_ID;
+  value = iterate_element(terms, &read->stack, element, &count);
+  while (value != NO_ID && num_views > 0) {
+    Node view = *numbered_node(terms->numbering, views[--num_views]);
+    value = fold_reshape(terms, true, view.shape, view.detail, 0, value);
+  }
+  return value;
+}
+
+/* What the iteration read->time computes for a value of the system. */
+static ValueNumber computed_then(Read *read, ValueNumber formal) {
+  Terms *terms = read->terms;
+  terms->nesting++;
+  Substitution substitution = {.terms = terms, .replace = replace_formal, .context = read};
+  ValueNumber result = substitute(&substitution, formal);
+  terms->nesting--;
+  return read->is_failed ? NO_ID : result;
+}
+
+ValueNumber written_as_step(Terms *terms, ValueNumber value) {
+  Read read = {.terms = terms};
+  Linear one = linear_constant(1);
+  ArenaMark mark = arena_mark(terms->scratch);
+  ValueNumber result = NO_ID;
+  if (iterated_of(terms, value, &read.stack)) {
+    ValueRange range = linear_range(terms->numbering, &read.stack.count);
+    read.time = read.stack.from;
+    bool has_run = range_is_known(range) && range.low >= 1 &&
+                   linear_add(&read.time, &read.stack.count, 1) && linear_add(&read.time, &one, -1);
+    if (has_run) result = computed_then(&read, system_step(terms, read.stack.system, 0));
+  }
+  arena_reset(terms->scratch, mark);
+  return result != NO_ID ? result : value;
+}
+
 ValueNumber slice_of_stack(Terms *terms, ShapeId shape, ValueNumber stack,
                            const ValueNumber *starts) {
   Numbering *numbering = terms->numbering;
@@ -142,11 +195,8 @@ ValueNumber slice_of_stack(Terms *terms, ShapeId shape, ValueNumber stack,
                     wanted->compatible == part->compatible && num_args == 2 + whole->rank;
     if (is_stack && find_iteration(&read, starts[dimension], whole->dims[dimension],
                                    part->dims[dimension], dimension)) {
-      terms->nesting++;
-      Substitution substitution = {.terms = terms, .replace = replace_formal, .context = &read};
-      result = substitute(&substitution, read.update);
-      terms->nesting--;
-      if (read.is_failed) result = NO_ID;
+      if (terms->gives_state) result = state_written(&read);
+      if (result == NO_ID) result = computed_then(&read, read.update);
     }
   }
   arena_reset(terms->scratch, mark);

@@ -39,6 +39,9 @@ typedef struct Terms {
   uint32_t nesting;         /* of simplifications that lead to others */
   /* Loops of few iterations are executed (loop.h), and arrays are taken apart (pieces.c). */
   bool unrolls;
+  /* A slice of a stack is given as an element of the state after one more iteration, if it is one,
+   * and not as what that iteration computes (edge.c). */
+  bool gives_state;
   VEC(PieceList) piece_lists;
   IdTable piece_table; /* by value */
 } Terms;
@@ -75,6 +78,16 @@ int compare_direction(Str text);
  * `starts` has a start for each dimension (stack_read.c). */
 ValueNumber slice_of_stack(Terms *terms, ShapeId shape, ValueNumber stack,
                            const ValueNumber *starts);
+
+/* An element of a loop's state after at least one iteration, as what the last of them computes;
+ * any other value as it is. */
+ValueNumber written_as_step(Terms *terms, ValueNumber value);
+
+/* A selection between a slice that was written an iteration apart and what takes its place where
+ * there is none, as one value or as a selection of the state; NO_ID if it is no such selection
+ * (edge.c). `args` must not lie in the
+ * numbering. */
+ValueNumber fold_edge(Terms *terms, ShapeId shape, uint32_t text, const ValueNumber *args);
 
 /* ---- substitution (substitute.c) ---- */
 
