@@ -402,3 +402,54 @@ def dropout_layers(sizes, each):
     p = stacked(transformer_shapes(width), layers)
     keys = jax.ShapeDtypeStruct((layers, 2), jnp.uint32)
     return sgd(loss, p, keys, f32(batch, length, width), f32(batch, length, width))
+
+
+@program
+def recurrent_language(sizes, each):
+    """A language model whose only state is what its layer returns, so that it is stacked before each step and after it."""
+    width, batch, length, words = sizes.among(256, 384), sizes.around(64, 128, 8), sizes.around(96, 160, 8), 1000
+
+    def loss(p, tokens):
+        def step(h, x):
+            h = jnp.tanh(x @ p["in"] + h @ p["rec"])
+            return h, h
+        _, hs = lax.scan(each(step), jnp.zeros((batch, width)), p["embedding"][tokens[:-1]])
+        return cross_entropy(hs @ p["embedding"].T, tokens[1:])
+    p = {"embedding": f32(words, width), "in": f32(width, width), "rec": f32(width, width)}
+    return sgd(loss, p, i32(length + 1, batch))
+
+
+@program
+def peephole_lstm(sizes, each):
+    """Gates that look at the cell before and after the step, with dropout of what is handed on."""
+    width, batch, length = sizes.among(256, 384), sizes.around(256, 512, 64), sizes.around(40, 80)
+
+    def loss(p, key, xs, y):
+        def step(carry, given):
+            (h, c), (x, key) = carry, given
+            i, f, g, o = jnp.split(x @ p["in"] + h @ p["rec"], 4, -1)
+            c = jax.nn.sigmoid(f + c * p["forget"]) * c + jax.nn.sigmoid(i + c * p["input"]) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o + c * p["output"]) * jnp.tanh(c)
+            kept = jax.random.bernoulli(jax.random.wrap_key_data(key), 0.9, h.shape)
+            return (jnp.where(kept, h / 0.9, 0), c), None
+        keys = jax.random.key_data(jax.random.split(jax.random.wrap_key_data(key), length))
+        (h, _), _ = lax.scan(each(step), (jnp.zeros((batch, width)),) * 2, (xs, keys))
+        return ((h - y)**2).mean()
+    p = {"in": f32(width, 4 * width), "rec": f32(width, 4 * width)} | {n: f32(width) for n in ("forget", "input", "output")}
+    return sgd(loss, p, jax.ShapeDtypeStruct((2,), jnp.uint32), f32(length, batch, width), f32(batch, width))
+
+
+@program
+def nonlinear_states(sizes, each):
+    """States that saturate, of which a learnt sum is what comes out, from both ends."""
+    width, state, batch, length = sizes.around(64, 128, 8), 16, sizes.around(16, 32), sizes.around(64, 128)
+
+    def loss(p, xs, y):
+        def one_way(p, reverse):
+            def step(s, x):
+                s = jnp.tanh(s * p["keep"] + x[..., None] * p["take"])
+                return s, (s * p["give"]).sum(-1)
+            return lax.scan(each(step), jnp.zeros((batch, width, state)), xs, reverse=reverse)[1]
+        return ((one_way(p["there"], False) + one_way(p["back"], True) - y)**2).mean()
+    p = {name: f32(width, state) for name in ("keep", "take", "give")}
+    return sgd(loss, {"there": p, "back": p}, f32(length, batch, width), f32(length, batch, width))

@@ -337,6 +337,32 @@ static void put_result(Writer *writer, const Loop *loop, uint32_t element, const
           loop->elements[element].shape, loop->number, element);
 }
 
+/* Writes what a loop stacks, and what it hands on of its state: `x`, or what becomes of it. The
+ * last stack may have what is handed on, and each of them what the iteration begins with. */
+static void put_stacks(Writer *writer, Loop *loop, uint32_t state, char x[MAX_CHARS],
+                       const char *weights, uint32_t count, const uint32_t *at) {
+  char row[MAX_CHARS], made[MAX_CHARS], array[MAX_CHARS], before[MAX_CHARS];
+  char *next = loop->elements[state].next;
+  bool hands_on = count > 0 && below(writer, 2);
+  snprintf(row, sizeof row, "f32[%d]", writer->width);
+  snprintf(before, sizeof before, "e%u", state);
+  for (uint32_t s = 0; s < count; s++) {
+    bool is_next = hands_on && s + 1 == count;
+    bool is_state = below(writer, 3) == 0 || (hands_on && s == 0);
+    put_value(writer, row, x, below(writer, 2) ? weights : NULL, made);
+    if (is_next) put_value(writer, row, x, weights, next);
+    snprintf(array, sizeof array, "e%u", at[s]);
+    put_write(writer, loop, below(writer, loop->num_counters),
+              &writer->stacks[writer->num_stacks + s], array,
+              is_next    ? next
+              : is_state ? before
+                         : made,
+              loop->elements[at[s]].next);
+    if (below(writer, 2)) snprintf(x, MAX_CHARS, "%s", made);
+  }
+  if (!hands_on) put_value(writer, row, x, weights, next);
+}
+
 /* Writes a loop that changes the row `x` of the entry, reads some of the stacks that there are, and
  * stacks what it computes. The row is then `x` with the loop's number. */
 static void put_loop(Writer *writer, int64_t trips, bool reads) {
@@ -382,17 +408,7 @@ static void put_loop(Writer *writer, int64_t trips, bool reads) {
     put_value(writer, row, x, slice, made);
     snprintf(x, sizeof x, "%s", made);
   }
-  for (uint32_t s = 0; s < num_new; s++) {
-    put_value(writer, row, x, below(writer, 2) ? weights : NULL, made);
-    snprintf(array, sizeof array, "e%u", stacks_at[s]);
-    bool is_state = below(writer, 5) == 0; /* what the iteration begins with is stacked */
-    char before[MAX_CHARS];
-    snprintf(before, sizeof before, "e%u", state);
-    put_write(writer, &loop, below(writer, loop.num_counters), &writer->stacks[num_known + s],
-              array, is_state ? before : made, loop.elements[stacks_at[s]].next);
-    if (below(writer, 2)) snprintf(x, sizeof x, "%s", made);
-  }
-  put_value(writer, row, x, weights, loop.elements[state].next);
+  put_stacks(writer, &loop, state, x, weights, num_new, stacks_at);
   put_counters(writer, &loop);
   fclose(writer->body);
   end_loop(writer, &loop, text);

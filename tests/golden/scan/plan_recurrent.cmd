@@ -1,0 +1,1 @@
+recurrent.hlo --apply-plan=recurrent.json --quiet -o -
