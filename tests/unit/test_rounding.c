@@ -121,6 +121,7 @@ static const struct {
      ROUND_WITH_PRODUCT, 0, true},
     {"exp may begin with a sum", "m = f32[8] multiply(a, b)\n ROOT r = f32[8] exponential(m)",
      ROUND_WITH_PRODUCT, 0, true},
+    {"erf is expanded in two ways", "ROOT r = f32[8] erf(a)", ROUND_BY_FUNCTION, 0, false},
     {"a larger one hides a product",
      "m = f32[8] multiply(a, b)\n n = f32[8] maximum(m, d)\n ROOT r = f32[8] add(n, e)",
      ROUND_ALONE, 0, true},
@@ -165,6 +166,7 @@ static const struct {
 } without_contraction[] = {
     {"two products",
      "m = f32[8] multiply(a, b)\n n = f32[8] multiply(b, c)\n ROOT r = f32[8] add(m, n)", true},
+    {"an erf", "ROOT r = f32[8] erf(a)", true},
     {"products that something else reads, too",
      "m = f32[8] multiply(a, b)\n n = f32[8] multiply(b, c)\n o = f32[8] divide(m, n)\n"
      " s = f32[8] add(m, n)\n ROOT r = f32[8] multiply(o, s)",
@@ -365,6 +367,18 @@ static const Pair pairs[] = {
     {"a kernel of another code generator becomes a loop",
      FUSION("f", "ROOT t = f32[8] tanh(a)") ENTRY(CUSTOM("ROOT q", "f", "x, y, z")),
      FUSION("f", "ROOT t = f32[8] tanh(a)") ENTRY(CALL("ROOT q", "f", "x, y, z")), false},
+    {"an erf is merged with what XLA:CPU's code generator of tiles cannot do",
+     FUSION("f", "ROOT t = f32[8] erf(a)") FUSION("g", "ROOT s = f32[8] reverse(a), dimensions={0}")
+         ENTRY(CALL("p", "f", "x, y, z") CALL("ROOT q", "g", "p, y, z")),
+     FUSION("f", "t = f32[8] erf(a)\n ROOT s = f32[8] reverse(t), dimensions={0}")
+         ENTRY(CALL("ROOT q", "f", "x, y, z")),
+     false},
+    {"an erf is cloned",
+     FUSION("f", "ROOT t = f32[8] erf(a)")
+         ENTRY(CALL("p", "f", "x, y, z") "ROOT q = f32[8] multiply(p, p)"),
+     FUSION("f", "ROOT t = f32[8] erf(a)") FUSION("g", "ROOT t = f32[8] erf(a)") ENTRY(
+         CALL("p", "f", "x, y, z") CALL("o", "g", "x, y, z") "ROOT q = f32[8] multiply(p, o)"),
+     true},
     {"a small call is cloned", SMALL("m = f32[] multiply(x, y)\n ROOT s = f32[] add(m, y)"),
      SMALL("m = f32[] multiply(x, y)\n ROOT s = f32[] add(m, y)"), true},
     {"a product in a small call is computed twice",

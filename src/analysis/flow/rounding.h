@@ -14,10 +14,11 @@
  *     that nothing else reads, which comes first, it does not count.
  *   - ROUND_BY_FUNCTION: several products compete, such as those of a*b + c*d, or something else
  *     decides that depends on details of the backend: the product may have other users, which may
- *     also be removed, it does not depend on the innermost loop and may be moved out of it, or the
- *     instruction adds up many numbers itself. LLVM sorts the operands of a sum by ranks that every
- * other instruction of the function can change (llvm/lib/Transforms/Scalar/Reassociate.cpp,
- * canonicalizeOperands), and contracts the first product that has no other user
+ *     also be removed, it does not depend on the innermost loop and may be moved out of it, the
+ *     instruction adds up many numbers itself, or it is an erf, of which XLA:CPU's code generators
+ *     have two expansions. LLVM sorts the operands of a sum by ranks that every other instruction
+ *     of the function can change (llvm/lib/Transforms/Scalar/Reassociate.cpp: operands are made
+ *     canonical), and contracts the first product that has no other user
  *     (llvm/lib/CodeGen/SelectionDAG/DAGCombiner.cpp, visitFADDForFMACombine). The same rounding is
  *     then certain only in the same function.
  *
