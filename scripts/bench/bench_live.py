@@ -173,13 +173,25 @@ def print_share(layers, algorithm):
 # ---- our share of whole programs ----
 
 class CompileClock:
-    """Adds up the processor seconds of all threads while XLA compiles."""
+    """Adds up the processor seconds of all threads while XLA compiles, and those that our hook takes of them."""
 
     def __init__(self):
         from jax._src import compiler
+
+        from remat_hlo import _rewriting
         live.install("min")  # wraps the compiler with what is ours, which is to be measured, too
         live.uninstall()
-        self.seconds, self.count, inner = 0.0, 0, compiler.backend_compile_and_load
+        self.seconds, self.own_seconds, self.count = 0.0, 0.0, 0
+        inner, transform = compiler.backend_compile_and_load, _rewriting.transform
+
+        @functools.wraps(transform)
+        def timed(*arguments):
+            begin = time.thread_time()
+            try:
+                return transform(*arguments)
+            finally:
+                self.own_seconds += time.thread_time() - begin
+        _rewriting.transform = timed
 
         @functools.wraps(inner)
         def measured(*arguments, **named):
@@ -192,13 +204,13 @@ class CompileClock:
         compiler.backend_compile_and_load = measured
 
     def run(self, program, budget):
-        """(seconds, compilations, reports) of a program, as it is if the budget is empty."""
+        """(seconds, our seconds, compilations, reports) of a program, as it is if the budget is empty."""
         jax.clear_caches()
         live.clear_reports()
-        self.seconds, self.count = 0.0, 0
+        self.seconds, self.own_seconds, self.count = 0.0, 0.0, 0
         with live.rematerialize(budget, verbose=False) if budget else contextlib.nullcontext():
             program()
-        return self.seconds, self.count, live.last_reports(with_unchanged=True)
+        return self.seconds, self.own_seconds, self.count, live.last_reports(with_unchanged=True)
 
 
 def print_programs(given):
@@ -207,28 +219,32 @@ def print_programs(given):
     clock, budgets = CompileClock(), ["", *given.budgets.split(",")]
     names = [name for name in whole_programs.PROGRAMS if re.search(given.only, name)]
     next(iter(whole_programs.PROGRAMS.values()))()  # what the first compilation of a process takes besides
-    total, rows = collections.Counter(), []
-    print(f"{'program':24}{'compilations':>13}{'seconds':>9}" + "".join(f"{b:>9}" for b in budgets[1:])
+    total, own_total, rows = collections.Counter(), collections.Counter(), []
+    print("growth, and in brackets what our decisions are of it, in per cent")
+    print(f"{'program':24}{'compilations':>13}{'seconds':>9}" + "".join(f"{b:>15}" for b in budgets[1:])
           + f"  lines, changed, searched under {budgets[-1]}")
     for name in names:
-        best = {}
+        best, own = {}, {}
         for _ in range(given.repeat):
             for budget in budgets:
-                seconds, count, reports = clock.run(whole_programs.PROGRAMS[name], budget)
+                seconds, own_seconds, count, reports = clock.run(whole_programs.PROGRAMS[name], budget)
                 best[budget] = min(seconds, best.get(budget, seconds))
+                own[budget] = min(own_seconds, own.get(budget, own_seconds))
         counts = ", ".join(str(sum(map(is_one, reports))) for is_one in (
             lambda r: r.is_worth_a_line, lambda r: r.outcome == "rematerialized", lambda r: "remat" in r.seconds))
-        rows.append({"program": name, "compilations": count, "seconds": best})
+        rows.append({"program": name, "compilations": count, "seconds": best, "own_seconds": own})
         total.update(best)
-        print_share_row(name, count, best, budgets, counts)
-    print_share_row("all", sum(row["compilations"] for row in rows), total, budgets, "")
+        own_total.update(own)
+        print_share_row(name, count, best, own, counts)
+    print_share_row("all", sum(row["compilations"] for row in rows), total, own_total, "")
     if given.json:
         given.json.write_text(json.dumps({"jax": jax.__version__, "programs": rows}, indent=1))
 
 
-def print_share_row(name, count, seconds, budgets, counts):
-    shares = "".join(f"{100 * (seconds[b] / seconds[''] - 1):+8.1f} %" for b in budgets[1:])
-    print(f"{name:24}{count:13}{seconds['']:9.2f}{shares}  {counts}".rstrip(), flush=True)
+def print_share_row(name, count, seconds, own, counts):
+    plain = seconds[""]
+    shares = "".join(f"{100 * (seconds[b] / plain - 1):+8.1f} ({100 * own[b] / plain:4.1f})" for b in seconds if b)
+    print(f"{name:24}{count:13}{plain:9.2f}{shares}  {counts}".rstrip(), flush=True)
 
 
 def main():
