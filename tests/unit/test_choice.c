@@ -43,6 +43,7 @@ static ScanValues values_for(const Row *row, bool is_kept[NUM_VALUES], Arena *ou
     ScanValue value = {.kind = i == 0 ? SCAN_STATE : SCAN_COMPUTED,
                        .stack = NO_ID,
                        .whole = NO_ID,
+                       .neighbour = NO_ID,
                        .is_read = strchr(row->read, letters[i]),
                        .must_store = strchr(row->whole, letters[i]),
                        .may_store = true,
