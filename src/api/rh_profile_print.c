@@ -70,10 +70,9 @@ static void put_prices(Writer *out, const UnitPrices *prices) {
   put_key(out, "cycles");
   write_text(out, "{");
   for (int unit = 0; unit < NUM_UNITS; unit++) {
+    if (unit > 0) write_text(out, ",");
     put_price(out, unit_key((CostUnit)unit), prices->of[unit]);
-    write_text(out, ",");
   }
-  put_price(out, "product_vector", prices->product_vector);
   write_text(out, "\n  }");
 }
 

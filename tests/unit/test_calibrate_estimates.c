@@ -7,7 +7,7 @@
 
 enum { NUM_WORKS = 60 };
 
-static const CostUnit fitted[] = {UNIT_KERNEL, UNIT_READ, UNIT_WRITE, UNIT_PACK};
+static const CostUnit fitted[] = {UNIT_KERNEL, UNIT_READ, UNIT_WRITE, UNIT_STAGED};
 
 /* Instructions of several sizes, each of some of the units, whose cycles follow from the prices. */
 static void make_works(const UnitPrices *prices, EstimatedWork works[NUM_WORKS]) {
@@ -17,7 +17,7 @@ static void make_works(const UnitPrices *prices, EstimatedWork works[NUM_WORKS])
     work.units.of[UNIT_KERNEL] = 1;
     work.units.of[UNIT_READ] = size;
     work.units.of[UNIT_WRITE] = i % 3 ? size : 0;
-    work.units.of[UNIT_PACK] = i % 4 == 1 ? 2 * size : 0;
+    work.units.of[UNIT_STAGED] = i % 4 == 1 ? 2 * size : 0;
     UnitBound ignored;
     work.cycles = units_cycles(&work.units, prices, &ignored);
     works[i] = (EstimatedWork){work, i % 5};
@@ -29,7 +29,7 @@ static UnitPrices machine(void) {
   prices.of[UNIT_KERNEL] = 900;
   prices.of[UNIT_READ] = 3;
   prices.of[UNIT_WRITE] = 20;
-  prices.of[UNIT_PACK] = 1;
+  prices.of[UNIT_STAGED] = 1;
   return prices;
 }
 
@@ -46,7 +46,7 @@ START_TEST(prices_are_found) {
   }
   /* Nothing says anything about the others. */
   ck_assert_double_eq(made.of[UNIT_ANGLE], begin.of[UNIT_ANGLE]);
-  ck_assert_double_eq(made.product_vector, begin.product_vector);
+  ck_assert_double_eq(made.of[UNIT_PRODUCT_VECTOR], begin.of[UNIT_PRODUCT_VECTOR]);
   arena_free(arena);
 }
 END_TEST

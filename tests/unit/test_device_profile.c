@@ -108,9 +108,9 @@ END_TEST
 static void write_prices(char *text, size_t room, const char *more) {
   int len =
       snprintf(text, room, "%.*s, \"clock\": 2e9, \"cycles\": {", (int)strlen(whole) - 1, whole);
-  for (int unit = 0; unit < NUM_UNITS; unit++)
+  for (int unit = 0; unit < UNIT_FIRST_FIGURE; unit++)
     len += snprintf(text + len, room - (size_t)len, "\"%s\": 7, ", unit_key((CostUnit)unit));
-  snprintf(text + len, room - (size_t)len, "%s}}", more);
+  snprintf(text + len, room - (size_t)len, "%s, \"fused_pieces\": 9, \"alone_registers\": 9}}", more);
 }
 
 START_TEST(prices_are_read) {
@@ -122,7 +122,7 @@ START_TEST(prices_are_read) {
   ck_assert_double_eq(profile.clock, 2e9);
   ck_assert(profile.has_units);
   ck_assert_double_eq(profile.cycles.of[UNIT_PACK], 7);
-  ck_assert_double_eq(profile.cycles.product_vector, 0.5);
+  ck_assert_double_eq(profile.cycles.of[UNIT_PRODUCT_VECTOR], 0.5);
   ck_assert_int_eq(device_profile_parse(whole, strlen(whole), &profile, arena, NULL), RH_OK);
   ck_assert(!profile.has_units && profile.clock <= 0);
   arena_free(arena);

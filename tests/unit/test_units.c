@@ -5,6 +5,7 @@
 
 #define T "{1,0:T(8,128)}"
 #define V "{1,0:T(8,128)S(1)}"
+#define ADD "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
 
 static CostUnits units_of(const Analysed *analysed, const char *name) {
   return units_of_inst(analysed->module, &analysed->table, find_inst(analysed->module, name));
@@ -78,17 +79,44 @@ static const struct {
      UNIT_REDUCE, 78},
     /* copies by what changes places */
     {"", "p = f32[128,128]" T " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)} copy(p)\n",
-     UNIT_TRANSPOSE, 16},
+     UNIT_TRANSPOSING, 1},
     {"",
      "p = f32[128,128]" T " parameter(0)\n ROOT x = f32[128,128]" T
      " transpose(p), dimensions={1,0}\n",
-     UNIT_TRANSPOSE, 16},
+     UNIT_TRANSPOSING, 1},
+    {"", "p = bf16[128,128]" T " parameter(0)\n ROOT x = bf16[128,128]{0,1:T(8,128)} copy(p)\n",
+     UNIT_READ, 16},
+    {"", "p = f32[128,128]" T " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)} copy(p)\n",
+     UNIT_KERNEL, 2},
+    {"", "p = f32[8192,128]" V " parameter(0)\n ROOT x = f32[8192,128]{0,1:T(8,128)S(1)} copy(p)\n",
+     UNIT_TRANSPOSING, 3},
     {"",
      "p = f32[8,8,128]{2,1,0:T(8,128)} parameter(0)\n ROOT x = f32[8,8,128]{2,0,1:T(8,128)} "
      "copy(p)\n",
      UNIT_PERMUTE, 8},
-    {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
-     UNIT_VMEM_TRANSPOSE, 1},
+    /* a copy alone does not read VMEM as others do */
+    {"",
+     "p = f32[8,8,128]{2,1,0:T(8,128)S(1)} parameter(0)\n ROOT x = f32[8,8,128]{2,0,1:T(8,128)} "
+     "copy(p)\n",
+     UNIT_READ, 0},
+    /* what ends as less than 32 bits, and what is reduced, if no result of 32 is as large */
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = bf16[100,200]" T " convert(p)\n",
+     UNIT_STAGED, 26},
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n",
+     UNIT_STAGED, 0},
+    {ADD,
+     "p = f32[100,200]" T " parameter(0)\n z = f32[] constant(0)\n"
+     "ROOT x = f32[100]{0} reduce(p, z), dimensions={1}, to_apply=add\n",
+     UNIT_STAGED, 26},
+    {ADD "f { p = f32[100,200]" T " parameter(0)\n z = f32[] constant(0)\n"
+     "r = f32[100]{0} reduce(p, z), dimensions={1}, to_apply=add\n"
+     "n = f32[100,200]" T " negate(p)\n ROOT t = (f32[100]{0}, f32[100,200]" T ") tuple(r, n) }\n",
+     "p = f32[100,200]" T " parameter(0)\n"
+     "ROOT x = (f32[100]{0}, f32[100,200]" T ") fusion(p), kind=kLoop, calls=f\n",
+     UNIT_STAGED, 0},
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n",
+     UNIT_ALONE_REGISTERS, 26},    {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
+     UNIT_KERNEL, 0},
     {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
      UNIT_READ, 0},
     /* only what is touched of an array in place, or of one that is sliced */
@@ -137,21 +165,47 @@ static const struct {
      "p = f32[8,16,16,128] parameter(0)\n q = f32[3,3,128,128] parameter(1)\n"
      "ROOT x = f32[8,8,8,128] convolution(p, q), window={size=3x3 stride=2x2 pad=0_1x0_1}, "
      "dim_labels=b01f_01io->b01f\n",
-     UNIT_PRODUCT_MACS, 23 * 23},
+     UNIT_PRODUCT_MACS, 8 * 8 * 9},
+    /* 3 positions of 32 features are joined, 3 rows of them are not; holes are skipped */
+    {"",
+     "p = f32[8,16,16,32] parameter(0)\n q = f32[3,3,32,128] parameter(1)\n"
+     "ROOT x = f32[8,16,16,128] convolution(p, q), window={size=3x3 pad=1_1x1_1}, "
+     "dim_labels=b01f_01io->b01f\n",
+     UNIT_PRODUCT_MACS, 16 * 16 * 3 * 0.75},
+    {"",
+     "p = f32[8,8,8,128] parameter(0)\n q = f32[3,3,128,128] parameter(1)\n"
+     "ROOT x = f32[8,16,16,128] convolution(p, q), window={size=3x3 pad=1_2x1_2 lhs_dilate=2x2}, "
+     "dim_labels=b01f_01io->b01f\n",
+     UNIT_PRODUCT_MACS, 16 * 16 * 2.25},
+    /* a batch as a window; cells of 256 x 256; three parts of each side */
+    {"",
+     "p = f32[4,16,64] parameter(0)\n q = f32[4,64,128] parameter(1)\n"
+     "ROOT x = f32[4,16,128] convolution(p, q), window={size=4 stride=3 lhs_dilate=4}, "
+     "dim_labels=0bf_0io->0bf\n",
+     UNIT_PRODUCT_MACS, 4 * 2},
+    {"",
+     "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
+     "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf\n",
+     UNIT_PRODUCT_WIDE, 13 * 1 * 2},
+    {"",
+     "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
+     "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf, "
+     "operand_precision={highest,highest}\n",
+     UNIT_PRODUCT_MACS, 6 * 13 * 2 * 3},
     {"",
      "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" V " parameter(1)\n"
      "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf\n",
-     UNIT_PRODUCT_READ, 26},
+     UNIT_READ, 26},
     {"",
      "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" V " parameter(1)\n"
      "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf\n",
-     UNIT_PRODUCT_VMEM_READ, 75},
+     UNIT_KERNEL, 2},
     {"f { p = f32[100,200]" T " parameter(0)\n q = bf16[200,300]" T " parameter(1)\n"
      "c = bf16[100,200]" T " convert(p)\n"
      "ROOT d = bf16[100,300]" T " convolution(c, q), dim_labels=bf_io->bf }\n",
      "p = f32[100,200]" T " parameter(0)\n q = bf16[200,300]" T " parameter(1)\n"
      "ROOT x = bf16[100,300]" T " fusion(p, q), kind=kOutput, calls=f\n",
-     UNIT_PRODUCT_PACK, 26},
+     UNIT_PACK, 26},
     /* the scalar unit's work, other names for memory, and what runs beside the rest */
     {"", "p = f32[] parameter(0)\n ROOT x = f32[] negate(p)\n", UNIT_KERNEL, 0},
     {"",
@@ -179,28 +233,50 @@ END_TEST
 /* ---- prices ---- */
 
 static UnitPrices flat_prices(double price) {
-  UnitPrices prices = {.product_vector = 1};
-  for (int unit = 0; unit < NUM_UNITS; unit++)
+  UnitPrices prices = unit_prices_begin();
+  for (int unit = 0; unit < UNIT_FIRST_FIGURE; unit++)
     prices.of[unit] = price;
+  prices.of[UNIT_PRODUCT_VECTOR] = 1;
   return prices;
 }
 
-START_TEST(work_adds_up_except_within_products) {
-  CostUnits units = {.of = {[UNIT_KERNEL] = 1, [UNIT_READ] = 100, [UNIT_SIMPLE] = 50}};
+START_TEST(transfers_and_work_of_one_window_add_up) {
+  CostUnits units = {.of = {[UNIT_KERNEL] = 1, [UNIT_READ] = 100, [UNIT_SIMPLE] = 5}};
+  UnitPrices prices = flat_prices(2);
+  prices.of[UNIT_KERNEL] = 100;
+  UnitBound bound;
+  ck_assert_double_eq(units_cycles(&units, &prices, &bound), 100 + 200 + 10);
+  ck_assert_int_eq(bound, UNITS_MEMORY);
+}
+END_TEST
+
+START_TEST(more_windows_work_side_by_side) {
+  CostUnits units = {.of = {[UNIT_KERNEL] = 1,
+                            [UNIT_READ] = 100,
+                            [UNIT_PRODUCT_MACS] = 1000,
+                            [UNIT_SIMPLE] = 500}};
   UnitPrices prices = flat_prices(2);
   UnitBound bound;
-  ck_assert_double_eq(units_cycles(&units, &prices, &bound), 2 + 200 + 100);
-  ck_assert_int_eq(bound, UNITS_MEMORY);
-  units = (CostUnits){.of = {[UNIT_KERNEL] = 1,
-                             [UNIT_PRODUCT_READ] = 10,
-                             [UNIT_PRODUCT_MACS] = 100,
-                             [UNIT_SIMPLE] = 50}};
-  /* The matrix unit takes longest; of the other two, a tenth counts. */
-  ck_assert_double_eq_tol(units_cycles(&units, &prices, &bound), 2 + 200 + 0.1 * (20 + 100), 1e-9);
+  /* The matrix unit takes longest; only what comes first, for one of 57 windows, is added. */
+  ck_assert_double_eq_tol(units_cycles(&units, &prices, &bound), 2000 + 2 + 200.0 / 57, 1e-9);
   ck_assert_int_eq(bound, UNITS_MATRIX);
-  prices.product_vector = 3;
-  ck_assert_double_eq_tol(units_cycles(&units, &prices, &bound), 2 + 300 + 0.1 * (20 + 200), 1e-9);
+  prices.of[UNIT_PRODUCT_VECTOR] = 3;
+  ck_assert_double_eq_tol(units_cycles(&units, &prices, &bound), 3000 + 2 + 200.0 / 57, 1e-9);
   ck_assert_int_eq(bound, UNITS_VECTOR);
+}
+END_TEST
+
+START_TEST(each_window_begins_anew) {
+  CostUnits units = {.of = {[UNIT_KERNEL] = 1, [UNIT_READ] = 100, [UNIT_FUSED_PIECES] = 100}};
+  UnitPrices prices = flat_prices(2);
+  UnitBound bound;
+  prices.of[UNIT_FUSED_PIECES] = 30;
+  ck_assert_double_eq(units_cycles(&units, &prices, &bound), 4 * 2 + 200);
+  units.of[UNIT_FUSED_PIECES] = 0;
+  units.of[UNIT_ALONE_REGISTERS] = 1500; /* 12 windows of 128 */
+  ck_assert_double_eq(units_cycles(&units, &prices, &bound), 12 * 2 + 200);
+  units.of[UNIT_ALONE_REGISTERS] = 1300;
+  ck_assert_double_eq(units_cycles(&units, &prices, &bound), 2 + 200);
 }
 END_TEST
 
@@ -265,10 +341,11 @@ START_TEST(prices_are_the_time_where_there_is_no_estimate) {
   DeviceProfile profile = clocked();
   profile.has_units = true;
   profile.cycles = flat_prices(10);
+  profile.cycles.of[UNIT_KERNEL] = 300;
   InstId id = find_inst(analysed.module, "d");
   ModelledTime time = cost_time(analysed.module, &analysed.table, &profile, id);
   /* A kernel, 26 pieces read, 26 written, 26 registers negated. */
-  ck_assert_double_eq_tol(time.seconds, 10 * (1 + 3 * 26) / 1e9, 1e-15);
+  ck_assert_double_eq_tol(time.seconds, (300 + 10 * 3 * 26) / 1e9, 1e-15);
   ck_assert_int_eq(time.bound, BOUND_MEMORY);
   id = find_inst(analysed.module, "a");
   ck_assert_double_eq_tol(cost_seconds(analysed.module, &analysed.table, &profile, id), 3e-6,
@@ -281,7 +358,9 @@ int main(void) {
   Suite *suite = suite_create("units");
   TCase *tc = tcase_create("units");
   tcase_add_loop_test(tc, units_are_counted, 0, sizeof cases / sizeof *cases);
-  tcase_add_test(tc, work_adds_up_except_within_products);
+  tcase_add_test(tc, transfers_and_work_of_one_window_add_up);
+  tcase_add_test(tc, more_windows_work_side_by_side);
+  tcase_add_test(tc, each_window_begins_anew);
   tcase_add_test(tc, estimates_are_the_time);
   tcase_add_test(tc, clone_has_the_estimate_of_its_original);
   tcase_add_test(tc, prices_are_the_time_where_there_is_no_estimate);

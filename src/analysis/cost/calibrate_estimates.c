@@ -36,23 +36,17 @@ uint32_t estimated_works(const Module *module, const CostTable *table, uint32_t 
 
 /* ---- the fit ---- */
 
-enum { NUM_PRICES = NUM_UNITS + 1 }; /* and product_vector */
-
 typedef struct Fit {
   const EstimatedWork *works;
   uint32_t count, held_out;
   const double *logs_of_cycles; /* by work */
-  double begin[NUM_PRICES];     /* logarithms, as all of them */
+  double begin[NUM_UNITS];     /* logarithms, as all of them */
 } Fit;
 
-static double *price_at(UnitPrices *prices, int index) {
-  return index < NUM_UNITS ? &prices->of[index] : &prices->product_vector;
-}
-
-static UnitPrices prices_of(const double logs[NUM_PRICES]) {
+static UnitPrices prices_of(const double logs[NUM_UNITS]) {
   UnitPrices prices;
-  for (int i = 0; i < NUM_PRICES; i++)
-    *price_at(&prices, i) = steady_exp(logs[i]);
+  for (int i = 0; i < NUM_UNITS; i++)
+    prices.of[i] = steady_exp(logs[i]);
   return prices;
 }
 
@@ -72,7 +66,7 @@ static double weight(double log_of_cycles) {
 
 /* What is to be as low as possible. A price that hardly anything depends on stays near to where it
  * begins. */
-static double badness(const Fit *fit, const double logs[NUM_PRICES]) {
+static double badness(const Fit *fit, const double logs[NUM_UNITS]) {
   static const double LEAST_CYCLES = 1, DISTANCE_PRICE = 0.02;
   UnitPrices prices = prices_of(logs);
   double sum = 0;
@@ -82,7 +76,7 @@ static double badness(const Fit *fit, const double logs[NUM_PRICES]) {
     double cycles = fmax(units_cycles(&fit->works[i].work.units, &prices, &ignored), LEAST_CYCLES);
     sum += weight(fit->logs_of_cycles[i]) * penalty(steady_log(cycles) - fit->logs_of_cycles[i]);
   }
-  for (int i = 0; i < NUM_PRICES; i++) {
+  for (int i = 0; i < NUM_UNITS; i++) {
     double distance = logs[i] - fit->begin[i];
     sum += DISTANCE_PRICE * distance * distance;
   }
@@ -90,7 +84,7 @@ static double badness(const Fit *fit, const double logs[NUM_PRICES]) {
 }
 
 /* Moves one price by its step, or by the same in the other direction, and adapts the step. */
-static bool improve(const Fit *fit, double logs[NUM_PRICES], int index, double *step,
+static bool improve(const Fit *fit, double logs[NUM_UNITS], int index, double *step,
                     double *best) {
   static const double GROW = 1.6, SHRINK = 0.5, LEAST_GAIN = 1e-9;
   double old = logs[index];
@@ -109,16 +103,16 @@ static bool improve(const Fit *fit, double logs[NUM_PRICES], int index, double *
   return false;
 }
 
-static void search(const Fit *fit, double logs[NUM_PRICES]) {
+static void search(const Fit *fit, double logs[NUM_UNITS]) {
   enum { MAX_ROUNDS = 300 };
   static const double FIRST_STEP = 0.5, LAST_STEP = 0.005;
-  double steps[NUM_PRICES], best = badness(fit, logs);
+  double steps[NUM_UNITS], best = badness(fit, logs);
   bool is_moving = true;
-  for (int i = 0; i < NUM_PRICES; i++)
+  for (int i = 0; i < NUM_UNITS; i++)
     steps[i] = FIRST_STEP;
   for (int round = 0; round < MAX_ROUNDS && is_moving; round++) {
     is_moving = false;
-    for (int i = 0; i < NUM_PRICES; i++) {
+    for (int i = 0; i < NUM_UNITS; i++) {
       if (fabs(steps[i]) < LAST_STEP) continue;
       improve(fit, logs, i, &steps[i], &best);
       is_moving = true;
@@ -131,18 +125,18 @@ UnitPrices prices_fit(const EstimatedWork *works, uint32_t count, uint32_t held_
   enum { PASSES = 3 }; /* a price whose steps have become small may have to move again */
   static const double LEAST_PRICE = 1e-3;
   ArenaMark mark = arena_mark(scratch);
-  double *cycles = arena_array(scratch, double, count), logs[NUM_PRICES];
+  double *cycles = arena_array(scratch, double, count), logs[NUM_UNITS];
   UnitPrices prices = *begin;
   for (uint32_t i = 0; i < count; i++)
     cycles[i] = steady_log(works[i].work.cycles);
   Fit fit = {works, count, held_out, cycles, {0}};
-  for (int i = 0; i < NUM_PRICES; i++)
-    logs[i] = fit.begin[i] = steady_log(fmax(*price_at(&prices, i), LEAST_PRICE));
+  for (int i = 0; i < NUM_UNITS; i++)
+    logs[i] = fit.begin[i] = steady_log(fmax(prices.of[i], LEAST_PRICE));
   for (int pass = 0; pass < PASSES; pass++)
     search(&fit, logs);
   prices = prices_of(logs);
-  for (int i = 0; i < NUM_PRICES; i++)
-    *price_at(&prices, i) = figure_rounded(*price_at(&prices, i));
+  for (int i = 0; i < NUM_UNITS; i++)
+    prices.of[i] = figure_rounded(prices.of[i]);
   arena_reset(scratch, mark);
   return prices;
 }

@@ -26,8 +26,8 @@
  *   "clock"             Hz, of the cycles in which XLA:TPU estimates times; with it, estimates in a
  *                       text are used
  *   "cycles"            object: the price of each unit of analysis/cost/units.def in such cycles,
- *                       and "product_vector", a factor; with it, times are sums of units instead of
- *                       a roofline; "clock" must be there, too
+ *                       and the figures at its end; with it, times are made of units instead of a
+ *                       roofline; "clock" must be there, too
  *
  * The keys of "flops" and "vector_flops" are element types as HLO writes them ("bf16", "s8", …) and
  * "default", which must be there: it holds for every type without a rate of its own. Rates are
@@ -190,7 +190,7 @@ static double *price_of(UnitPrices *prices, const char *key) {
   for (int unit = 0; unit < NUM_UNITS; unit++) {
     if (strcmp(unit_key((CostUnit)unit), key) == 0) return &prices->of[unit];
   }
-  return strcmp(key, "product_vector") == 0 ? &prices->product_vector : NULL;
+  return NULL;
 }
 
 static rh_status read_prices(const Reader *reader, const cJSON *item, const Key *key) {
@@ -199,7 +199,6 @@ static rh_status read_prices(const Reader *reader, const cJSON *item, const Key 
   if (!cJSON_IsObject(item)) return fail(reader, key->name, "must be an object of prices by unit");
   for (int unit = 0; unit < NUM_UNITS; unit++)
     prices->of[unit] = NOT_GIVEN;
-  prices->product_vector = NOT_GIVEN;
   const cJSON *price;
   cJSON_ArrayForEach(price, item) {
     const char *full = arena_printf(reader->out, "%s.%s", key->name, price->string);
@@ -216,7 +215,6 @@ static rh_status read_prices(const Reader *reader, const cJSON *item, const Key 
     return fail(reader, arena_printf(reader->out, "%s.%s", key->name, unit_key((CostUnit)unit)),
                 "is missing");
   }
-  if (prices->product_vector < 0) return fail(reader, "cycles.product_vector", "is missing");
   reader->profile->has_units = true;
   return RH_OK;
 }

@@ -15,7 +15,7 @@ const char *unit_key(CostUnit unit) {
 }
 
 UnitPrices unit_prices_begin(void) {
-  UnitPrices prices = {.product_vector = 0.4};
+  UnitPrices prices;
   for (int unit = 0; unit < NUM_UNITS; unit++)
     prices.of[unit] = table_of_units[unit].begin;
   return prices;
@@ -36,22 +36,53 @@ static void take_longer(double cycles, UnitBound bound, double *most, UnitBound 
   *found = bound;
 }
 
+/* Transfers of one window run beside the work on another one, so that the longer of the two counts
+ * in each window, and the shorter one once: for the first, or the last. */
+static double windows_cycles(double windows, double begin, double transfers, double work) {
+  double moved = transfers > 0 ? begin + transfers / windows : 0, done = work / windows;
+  return windows * fmax(moved, done) + fmin(moved, done);
+}
+
+/* How many windows there are at least. */
+static double least_windows(const CostUnits *units, const UnitPrices *prices) {
+  enum { ALONE_IN_EACH = 128 };
+  double alone = (double)units->of[UNIT_ALONE_REGISTERS], windows = 1;
+  windows = fmax(windows, (double)units->of[UNIT_TRANSPOSING]);
+  double pieces = fmax(1, prices->of[UNIT_FUSED_PIECES]);
+  windows = fmax(windows, ceil((double)units->of[UNIT_FUSED_PIECES] / pieces));
+  if (alone > prices->of[UNIT_ALONE_REGISTERS])
+    windows = fmax(windows, ceil(alone / ALONE_IN_EACH));
+  return windows;
+}
+
+/* In as many windows as suit it best. */
+static double best_windows_cycles(double least, double begin, double each, double transfers,
+                                  double work) {
+  static const double MOST_MORE = 64, GROW = 1.5;
+  double best = INFINITY;
+  for (double more = 1; more <= MOST_MORE; more *= GROW) {
+    double windows = least * floor(more);
+    best = fmin(best, windows_cycles(windows, begin, transfers, work + each * windows));
+  }
+  return best;
+}
+
 double units_cycles(const CostUnits *units, const UnitPrices *prices, UnitBound *bound) {
-  static const double SIDE_BY_SIDE = 0.1; /* what the shorter ones add; see units.h */
-  double begin = sum_of(units, prices, UNIT_KERNEL, UNIT_READ);
+  double begin = (double)units->of[UNIT_KERNEL] * prices->of[UNIT_KERNEL];
+  double each = (double)units->of[UNIT_PRODUCT_WINDOW] * prices->of[UNIT_PRODUCT_WINDOW];
+  double once = sum_of(units, prices, UNIT_PRODUCT_WINDOW + 1, UNIT_READ);
   double memory = sum_of(units, prices, UNIT_READ, UNIT_PRODUCT_MACS);
   double matrix = sum_of(units, prices, UNIT_PRODUCT_MACS, UNIT_FIRST_VECTOR);
-  double vector = sum_of(units, prices, UNIT_FIRST_VECTOR, NUM_UNITS);
-  double longest = 0, all = 0;
-  if (matrix > 0) vector *= prices->product_vector;
+  double vector = sum_of(units, prices, UNIT_FIRST_VECTOR, UNIT_FIRST_FIGURE);
+  double longest = 0;
+  if (matrix > 0) vector *= prices->of[UNIT_PRODUCT_VECTOR];
   *bound = UNITS_NOTHING;
+  take_longer(begin + each + once, UNITS_KERNEL, &longest, bound);
   take_longer(memory, UNITS_MEMORY, &longest, bound);
   take_longer(matrix, UNITS_MATRIX, &longest, bound);
   take_longer(vector, UNITS_VECTOR, &longest, bound);
-  all = memory + matrix + vector;
-  double cycles = begin + (matrix > 0 ? longest + SIDE_BY_SIDE * (all - longest) : all);
-  take_longer(begin, UNITS_KERNEL, &longest, bound);
-  return cycles;
+  double least = least_windows(units, prices);
+  return once + best_windows_cycles(least, begin, each, memory, fmax(matrix, vector));
 }
 
 /* ---- registers ---- */
@@ -113,25 +144,35 @@ static const CostUnits *units_of_callee(const Module *module, const CostTable *t
 }
 
 /* Without what it moves. */
-static void add_work(const Module *module, const CostTable *table, InstId id, CostUnits *units) {
+static CostUnits work_of(const Module *module, const CostTable *table, InstId id) {
   const CostUnits *callee = units_of_callee(module, table, id);
-  for (int unit = 0; callee && unit < NUM_UNITS; unit++)
-    units->of[unit] += callee->of[unit];
-  units_add_vector(module, id, units);
-  units_count(units, UNIT_PRODUCT_MACS, units_of_product(module, table, id));
-  units_count(units, UNIT_PRODUCT_TRANSPOSE, units_of_transposed(module, id));
+  CostUnits units = callee ? *callee : (CostUnits){0};
+  units_add_vector(module, id, &units);
+  units_add_product(module, table, id, &units);
+  return units;
+}
+
+/* A loop goes over the largest array once. */
+static void add_fused(const CostUnits *units, CostUnits *sum) {
+  float staged = fmaxf(units->of[UNIT_STAGED], sum->of[UNIT_STAGED]);
+  for (int unit = 0; unit < NUM_UNITS; unit++)
+    sum->of[unit] += units->of[unit];
+  sum->of[UNIT_STAGED] = staged;
 }
 
 CostUnits *units_of_comps(const Module *module, const CostTable *table, const CompId *order,
                           Arena *out) {
-  CostUnits *units = arena_zarray(out, CostUnits, module->comps.len);
+  CostUnits *all = arena_zarray(out, CostUnits, module->comps.len);
   CostTable partial = *table;
-  partial.comp_units = units;
+  partial.comp_units = all;
   for (uint32_t i = 0; i < module->comps.len; i++) {
-    for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++)
-      add_work(module, &partial, comp_inst(module, order[i], k), &units[order[i]]);
+    for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
+      InstId id = comp_inst(module, order[i], k);
+      CostUnits units = work_of(module, &partial, id);
+      add_fused(&units, &all[order[i]]);
+    }
   }
-  return units;
+  return all;
 }
 
 /* Whether any array is more than a scalar. */
@@ -160,12 +201,11 @@ static bool is_asynchronous(const Module *module, InstId id) {
 }
 
 CostUnits units_of_inst(const Module *module, const CostTable *table, InstId id) {
-  CostUnits units = {0};
   if (opcode_is_split((Opcode)inst_get(module, id)->opcode) || only_names_memory(module, id) ||
       is_asynchronous(module, id) || !moves_arrays(module, id)) {
-    return units;
+    return (CostUnits){0};
   }
-  add_work(module, table, id, &units);
+  CostUnits units = work_of(module, table, id);
   units_add_transfers(module, table, id, &units);
   return units;
 }

@@ -6,9 +6,10 @@
  * dimensions leave empty. An instruction is counted in such units (units.def), and a device profile
  * has a price in cycles for each, fitted to estimates (calibrate_estimates.h).
  *
- * Where a fusion multiplies matrices, its matrix unit, its transfers and its vector unit work side
- * by side: the longest of the three determines the time, to which the other two add a tenth of
- * theirs. Elsewhere all is added up. */
+ * An instruction works through windows of its arrays. What moves for one window moves beside the work
+ * on another one, so that the longer of the two counts in each, and the shorter one once. A fusion
+ * has the number of windows that suits it best, but as many as VMEM asks for; an instruction alone
+ * has small ones. In a product, the vector unit works beside the matrix unit. */
 #ifndef REMAT_HLO_ANALYSIS_COST_UNITS_H
 #define REMAT_HLO_ANALYSIS_COST_UNITS_H
 
@@ -20,17 +21,15 @@ typedef enum CostUnit {
   NUM_UNITS
 } CostUnit;
 
-enum { UNIT_FIRST_VECTOR = UNIT_PRODUCT_MACS + 1 };
+enum { UNIT_FIRST_VECTOR = UNIT_PRODUCT_WIDE + 1, UNIT_FIRST_FIGURE = UNIT_PRODUCT_VECTOR };
 
 typedef struct CostUnits {
   float of[NUM_UNITS];
 } CostUnits;
 
-/* Prices in cycles. A vector unit's work within a product is `product_vector` times as dear,
- * because it fills slots that the product leaves free. */
+/* In cycles, but for the figures at the end. */
 typedef struct UnitPrices {
   double of[NUM_UNITS];
-  double product_vector;
 } UnitPrices;
 
 typedef enum UnitBound {

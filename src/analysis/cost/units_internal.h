@@ -26,16 +26,26 @@ static inline bool units_is_in_vmem(const Shape *shape) {
   return shape_memory_space(shape) == VMEM_SPACE;
 }
 
+static inline bool units_is_product(const Module *module, InstId id) {
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_CONVOLUTION:
+    case OPCODE_DOT:
+    case OPCODE_RAGGED_DOT:
+    case OPCODE_SCALED_DOT: return true;
+    default: return false;
+  }
+}
+
+static inline bool units_is_half(const Shape *shape) {
+  return shape->type == TYPE_BF16 || shape->type == TYPE_F16;
+}
+
 /* units_vector.c: the work of one instruction in the vector unit. */
 void units_add_vector(const Module *module, InstId id, CostUnits *units);
 
-/* units_product.c: what a product asks of the matrix units, 8 rows through 128 x 128 cells each; 0
- * for other instructions. */
-double units_of_product(const Module *module, const CostTable *table, InstId id);
-
-/* Registers of the operand whose rows a convolution multiplies with the cells, if what it contracts
- * does not lie in their lanes; else 0. */
-double units_of_transposed(const Module *module, InstId id);
+/* units_product.c: what a product asks of the matrix units, 8 rows through 128 x 128 cells each, and
+ * of the vector unit; nothing for other instructions. */
+void units_add_product(const Module *module, const CostTable *table, InstId id, CostUnits *units);
 
 /* units_transfer.c: what an instruction moves, and what it needs to begin. */
 void units_add_transfers(const Module *module, const CostTable *table, InstId id, CostUnits *units);

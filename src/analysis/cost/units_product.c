@@ -2,11 +2,7 @@
  * contracted elements and columns are padded to whole units. */
 #include "analysis/cost/units_internal.h"
 
-enum { ROWS = 8, UNIT_CELLS = 128 };
-
-static double padded(double size, int64_t to) {
-  return ceil(size / (double)to) * (double)to;
-}
+enum { ROWS = 8, WINDOW_INTS = 7 };
 
 /* The features of a convolution, by their dimensions (ir/attribute.h). */
 typedef struct Features {
@@ -36,22 +32,48 @@ static int64_t dims_product(const Shape *shape, IntSlice dims) {
   return product;
 }
 
-static double whole_units(double rows, double contracted, double columns) {
-  return padded(rows, ROWS) * padded(contracted, UNIT_CELLS) * padded(columns, UNIT_CELLS) /
-         ((double)ROWS * UNIT_CELLS * UNIT_CELLS);
+static double whole_units(double rows, double contracted, double columns, int64_t cells) {
+  return ceil(rows / ROWS) * ceil(contracted / (double)cells) * ceil(columns / (double)cells);
 }
 
-/* How many times 128 elements are contracted in each pair of an output position and a position of
- * the window: each begins a unit of its own, or they are packed, which costs a quarter more. */
-static double contracted_units(double contracted, bool has_window) {
-  static const double PACKING = 1.25; /* by the estimates of convolutions with 48 to 96 features */
-  double whole = padded(contracted, UNIT_CELLS) / UNIT_CELLS;
-  double packed = PACKING * padded(contracted, ROWS) / UNIT_CELLS;
-  return has_window && packed < whole ? packed : whole;
+/* One spatial dimension of a convolution, in the attribute's order (ir/attribute.h). */
+typedef struct Slide {
+  double size, input_dilation;
+  bool is_batch; /* the window has as many positions as the dilated input, of which one meets it */
+} Slide;
+
+static Slide slide_at(IntSlice window, uint32_t dim, int64_t input) {
+  const int64_t *ints = window.data + (size_t)dim * WINDOW_INTS;
+  return (Slide){.size = (double)(input < ints[0] && ints[4] == 1 ? input : ints[0]),
+                 .input_dilation = (double)ints[4],
+                 .is_batch = ints[4] == ints[0] && ints[0] > 1 && ints[1] == ints[0] - 1};
 }
 
-/* What the holes of a dilated input or the padding would meet is not multiplied. */
-static double of_convolution(const Module *module, InstId id, double macs) {
+/* How many times the cells' rows of elements are contracted for an output, apart from batches: the positions along
+ * the last dimension of the window are joined, those along the others are not, and nor are those
+ * of a dilated input, whose holes are skipped. Padding is multiplied, too, as far as the input
+ * has as many positions as the window. */
+static double contracted_units(const Module *module, InstId id, double contracted,
+                               int64_t cells) {
+  IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
+  const int64_t *dims = inst_attr_ints(module, id, ATTR_DIM_LABELS).data + 3; /* of the input */
+  const Shape *input = cost_operand_shape(module, id, 0);
+  double others = 1, last = 1;
+  bool has_holes = false;
+  for (uint32_t dim = 0; dim < window.len / WINDOW_INTS; dim++) {
+    Slide slide = slide_at(window, dim, cost_dim(input, dims[dim]));
+    if (slide.is_batch) continue;
+    others *= last;
+    last = slide.size / slide.input_dilation;
+    has_holes |= slide.input_dilation > 1;
+  }
+  double whole = ceil(contracted / (double)cells);
+  double joined = last * contracted / (double)cells;
+  if (has_holes || others * last <= 1) return others * last * whole;
+  return others * (joined > 1 ? ceil(joined) : joined);
+}
+
+static double of_convolution(const Module *module, InstId id, int64_t cells) {
   Features features;
   if (!read_features(module, id, &features)) return 0;
   const Shape *result = inst_shape(module, id);
@@ -60,38 +82,57 @@ static double of_convolution(const Module *module, InstId id, double macs) {
   double rows = (double)cost_dim(result, features.output_batch);
   double contracted = (double)cost_dim(cost_operand_shape(module, id, 1), features.kernel_input);
   if (!(rows >= 1 && columns >= 1 && groups >= 1 && contracted >= 1)) return 0;
-  double pairs = macs / (rows * columns * contracted);
-  bool has_window = inst_attr_ints(module, id, ATTR_WINDOW).len > 0;
+  double outputs = (double)cost_elements(result) / (rows * columns);
   bool turned = is_turned(module, id, &features);
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
-  return pairs * padded(streamed, ROWS) / ROWS * padded(held, UNIT_CELLS) / UNIT_CELLS *
-         contracted_units(contracted, has_window);
+  return outputs * ceil(streamed / ROWS) * ceil(held / (double)cells) *
+         contracted_units(module, id, contracted, cells);
 }
 
-static double of_dot(const Module *module, InstId id, double macs) {
+static double of_dot(const Module *module, InstId id, double macs, int64_t cells) {
   const Shape *lhs = cost_operand_shape(module, id, 0);
   double batch = (double)dims_product(lhs, inst_attr_ints(module, id, ATTR_LHS_BATCH_DIMS));
   double contracted =
       (double)dims_product(lhs, inst_attr_ints(module, id, ATTR_LHS_CONTRACTING_DIMS));
   double rows = (double)cost_elements(lhs) / (batch * contracted);
   if (!(batch >= 1 && contracted >= 1 && rows >= 1)) return 0;
-  return batch * whole_units(rows, contracted, macs / (batch * contracted * rows));
+  return batch * whole_units(rows, contracted, macs / (batch * contracted * rows), cells);
 }
 
-double units_of_product(const Module *module, const CostTable *table, InstId id) {
+/* f32 is multiplied as one, two or three parts of bf16 each, of whose products those that matter are
+ * made: 1, 3 or 6, and where only one side has parts, 1, 2 or 3. */
+static double passes(const Module *module, InstId id) {
+  IntSlice precisions = inst_attr_ints(module, id, ATTR_OPERAND_PRECISION);
+  int64_t precision = 0;
+  int num_wide = 0;
+  for (uint32_t i = 0; i < precisions.len; i++)
+    precision = precisions.data[i] > precision ? precisions.data[i] : precision;
+  for (uint32_t i = 0; i < 2; i++) {
+    const Shape *side = cost_operand_shape(module, id, i);
+    if (side && shape_is_array(side) && side->type == TYPE_F32) num_wide++;
+  }
+  double parts = (double)(precision < 2 ? precision : 2) + 1;
+  if (num_wide < 2) return num_wide ? parts : 1;
+  return parts * (parts + 1) / 2;
+}
+
+static double units_of_product(const Module *module, const CostTable *table, InstId id,
+                               int64_t cells) {
   InstId known = cost_known_inst(module, table, id);
   double macs = known == NO_ID ? 0 : (double)table->of[known].flops / 2;
   if (!(macs > 0)) return 0;
   switch (inst_get(module, id)->opcode) {
-    case OPCODE_CONVOLUTION: return of_convolution(module, id, macs);
+    case OPCODE_CONVOLUTION: return passes(module, id) * of_convolution(module, id, cells);
     case OPCODE_DOT:
     case OPCODE_SCALED_DOT:
-    case OPCODE_RAGGED_DOT: return of_dot(module, id, macs);
+    case OPCODE_RAGGED_DOT: return passes(module, id) * of_dot(module, id, macs, cells);
     default: return 0;
   }
 }
 
-double units_of_transposed(const Module *module, InstId id) {
+/* Registers of the operand whose rows a convolution multiplies with the cells, if what it contracts
+ * does not lie in their lanes; else 0. */
+static double units_of_transposed(const Module *module, InstId id) {
   Features features;
   if (inst_get(module, id)->opcode != OPCODE_CONVOLUTION || !read_features(module, id, &features))
     return 0;
@@ -99,4 +140,13 @@ double units_of_transposed(const Module *module, InstId id) {
   const Shape *streamed = cost_operand_shape(module, id, turned ? 1 : 0);
   int64_t contracted = turned ? features.kernel_input : features.input_feature;
   return units_minor_dim(streamed, 0) == contracted ? 0 : units_registers(streamed);
+}
+
+void units_add_product(const Module *module, const CostTable *table, InstId id, CostUnits *units) {
+  enum { CELLS = 128, WIDE_CELLS = 256 };
+  double macs = units_of_product(module, table, id, CELLS);
+  if (!(macs > 0)) return;
+  units_count(units, UNIT_PRODUCT_MACS, macs);
+  units_count(units, UNIT_PRODUCT_WIDE, units_of_product(module, table, id, WIDE_CELLS));
+  units_count(units, UNIT_PRODUCT_TRANSPOSE, units_of_transposed(module, id));
 }

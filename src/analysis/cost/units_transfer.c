@@ -3,7 +3,8 @@
 
 /* What is moved, in pieces. */
 typedef struct Transfers {
-  double from_hbm, from_vmem, to_hbm;
+  double from_hbm, from_vmem, to_hbm, to_vmem;
+  double narrow, wide; /* registers of the largest result of less than 32 bits, and of the others */
   bool has_operands;
 } Transfers;
 
@@ -62,12 +63,20 @@ static InstId writer_of(const Module *module, InstId id, uint32_t index) {
   return has_elements ? inst_operand(module, root, index) : root;
 }
 
+static bool is_narrow(const Shape *shape) {
+  enum { REGISTER_BITS = 32 };
+  return shape->type == TYPE_PRED || type_info((ElementType)shape->type)->bits < REGISTER_BITS;
+}
+
 static void add_result(const Module *module, InstId id, uint32_t index, const Shape *shape,
                        Transfers *moved) {
-  if (!units_is_moved(shape) || units_is_in_vmem(shape)) return;
+  if (!units_is_moved(shape)) return;
   InstId writer = writer_of(module, id, index);
   double share = shape_is_tuple(inst_shape(module, writer)) ? 1 : share_written(module, writer);
-  moved->to_hbm += units_pieces(shape) * share;
+  double registers = units_registers(shape) * share;
+  *(units_is_in_vmem(shape) ? &moved->to_vmem : &moved->to_hbm) += units_pieces(shape) * share;
+  double *largest = is_narrow(shape) ? &moved->narrow : &moved->wide;
+  *largest = fmax(*largest, registers);
 }
 
 static Transfers transfers_of(const Module *module, const CostTable *table, InstId id) {
@@ -86,29 +95,69 @@ static Transfers transfers_of(const Module *module, const CostTable *table, Inst
   return moved;
 }
 
-static void move_units(CostUnits *units, CostUnit from, CostUnit to) {
-  units->of[to] += units->of[from];
-  units->of[from] = 0;
+/* ---- instructions alone ---- */
+
+/* A copy that makes lanes another dimension works through windows of its own, in 32 bits. Each
+ * begins a transfer on every side that is in HBM. */
+static void add_transposing_copy(const Module *module, InstId id, CostUnits *units) {
+  enum { IN_EACH = 480 };
+  const Shape *from = cost_operand_shape(module, id, 0), *to = inst_shape(module, id);
+  double read = units_registers(from), written = units_registers(to);
+  double windows = ceil(fmax(read, written) / IN_EACH);
+  *units = (CostUnits){0};
+  units_count(units, UNIT_TRANSPOSING, windows);
+  if (!units_is_in_vmem(from)) {
+    units_count(units, UNIT_KERNEL, 1);
+    units_count(units, UNIT_READ, read);
+  }
+  if (!units_is_in_vmem(to)) {
+    units_count(units, UNIT_KERNEL, 1);
+    units_count(units, UNIT_WRITE, written);
+  }
+}
+
+static void add_lone(const Module *module, InstId id, Transfers *moved, CostUnits *units) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_COPY) {
+    moved->from_vmem = 0; /* is read where it lies */
+  } else {
+    double registers = units_registers(inst_shape(module, id));
+    units_count(units, UNIT_ALONE_REGISTERS, fmax(registers, (double)units->of[UNIT_STAGED]));
+  }
+}
+
+/* Products and sliding windows read what is in VMEM where it lies. Their results begin a transfer of
+ * their own. */
+static void add_windowed(const Transfers *moved, CostUnits *units) {
+  bool comes = moved->from_hbm > 0, goes = moved->to_hbm > 0 || moved->narrow > 0;
+  units_count(units, UNIT_PRODUCT_WINDOW, 1);
+  units_count(units, UNIT_KERNEL, (comes ? 1 : 0) + (goes ? 1 : 0));
+  units_count(units, UNIT_READ, moved->from_hbm);
 }
 
 void units_add_transfers(const Module *module, const CostTable *table, InstId id,
                          CostUnits *units) {
-  Transfers moved = transfers_of(module, table, id);
-  bool is_in_hbm = moved.from_hbm > 0 || moved.to_hbm > 0;
+  bool is_windowed = units->of[UNIT_PRODUCT_MACS] > 0 || units->of[UNIT_WINDOW] > 0;
   bool is_fusion = inst_get(module, id)->opcode == OPCODE_FUSION;
-  if (units->of[UNIT_PRODUCT_MACS] > 0) {
-    units_count(units, is_in_hbm ? UNIT_KERNEL : UNIT_SMALL_PRODUCT, 1);
-    units_count(units, UNIT_PRODUCT_READ, moved.from_hbm);
-    units_count(units, UNIT_PRODUCT_VMEM_READ, moved.from_vmem);
-    units_count(units, UNIT_PRODUCT_WRITE, moved.to_hbm);
-    move_units(units, UNIT_PACK, UNIT_PRODUCT_PACK);
-    move_units(units, UNIT_MASK, UNIT_PRODUCT_MASK);
-  } else if (!is_in_hbm && units->of[UNIT_TRANSPOSE] > 0 && !is_fusion) {
-    *units = (CostUnits){0};
-    units_count(units, UNIT_VMEM_TRANSPOSE, 1);
-  } else {
-    units_count(units, is_in_hbm || moved.has_operands || is_fusion ? UNIT_KERNEL : UNIT_UNREAD, 1);
-    units_count(units, UNIT_READ, moved.from_hbm + moved.from_vmem);
-    units_count(units, UNIT_WRITE, moved.to_hbm);
+  if (units->of[UNIT_TRANSPOSE] > 0 && !is_fusion) {
+    add_transposing_copy(module, id, units);
+    return;
   }
+  Transfers moved = transfers_of(module, table, id);
+  if (is_fusion || is_windowed) {
+    units_count(units, UNIT_FUSED_PIECES,
+                moved.from_hbm + moved.from_vmem + moved.to_hbm + moved.to_vmem);
+  } else {
+    add_lone(module, id, &moved, units);
+  }
+  if (is_windowed) {
+    add_windowed(&moved, units);
+  } else {
+    bool moves = moved.to_hbm > 0 || moved.has_operands || is_fusion;
+    units_count(units, moves ? UNIT_KERNEL : UNIT_UNREAD, 1);
+    units_count(units, UNIT_READ, moved.from_hbm + moved.from_vmem);
+  }
+  units_count(units, UNIT_WRITE, moved.to_hbm);
+  double staged = fmax(moved.narrow, (double)units->of[UNIT_STAGED]);
+  units->of[UNIT_STAGED] = moved.wide < staged ? (float)staged : 0;
 }

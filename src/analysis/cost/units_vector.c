@@ -1,20 +1,17 @@
 /* The work of one instruction in the vector unit. */
 #include "analysis/cost/units_internal.h"
 
-static bool is_half(const Shape *shape) {
-  return shape->type == TYPE_BF16 || shape->type == TYPE_F16;
-}
 
 static CostUnit convert_unit(const Shape *from, const Shape *to) {
   if (!from || !shape_is_array(from)) return UNIT_SIMPLE;
-  if (is_half(to) && from->type == TYPE_F32) return UNIT_PACK;
-  if (is_half(from) && to->type == TYPE_F32) return UNIT_UNPACK;
+  if (units_is_half(to) && from->type == TYPE_F32) return UNIT_PACK;
+  if (units_is_half(from) && to->type == TYPE_F32) return UNIT_UNPACK;
   return UNIT_SIMPLE;
 }
 
 /* Masks are made for the width of what is compared, and are brought to that of what is selected. */
 static bool selects_half(const Module *module, InstId id) {
-  return inst_get(module, id)->opcode == OPCODE_SELECT && is_half(inst_shape(module, id));
+  return inst_get(module, id)->opcode == OPCODE_SELECT && units_is_half(inst_shape(module, id));
 }
 
 static bool lists(IntSlice dims, int64_t dim) {
@@ -108,6 +105,7 @@ void units_add_vector(const Module *module, InstId id, CostUnits *units) {
     case OPCODE_BROADCAST: units_count(units, broadcast_unit(module, id), result); return;
     case OPCODE_REDUCE:
       units_count(units, reduce_unit(module, id), units_registers(operand));
+      units_count(units, UNIT_STAGED, units_registers(operand));
       return;
     case OPCODE_REDUCE_WINDOW:
     case OPCODE_SELECT_AND_SCATTER:
