@@ -627,6 +627,111 @@ def scanned_product(draw):
     return _gradients(loss), [f32(length, batch, width), f32(width, width)]
 
 
+# ---- ladders: one operation in several sizes ----
+
+LADDERS = {}
+
+
+def ladder(make):
+    LADDERS[make.__name__] = make
+    return make
+
+
+@ladder
+
+
+def ladder_elementwise():
+    """Operations alone and in fusions, from 8 rows to 20,000."""
+    k = []
+    for n, dt in ((0, f32), (1, bf16)):
+        for m in (8, 40, 200, 1000, 5000, 20000):
+            s = (m + 8 * n, 256)
+            k.append((lambda x: -x, [dt(*s)]))
+            k.append((lambda x, y: x * y + 1, [dt(s[0] + 16, 256)] * 2))
+            k.append((lambda x: jnp.exp(x), [dt(s[0] + 32, 256)]))
+    for m in (16, 400, 10000):
+        k.append((lambda x: x.astype(jnp.bfloat16), [f32(m + 64, 128)]))
+        k.append((lambda x: x.astype(jnp.float32), [bf16(m + 80, 128)]))
+        k.append((lambda x: x.astype(jnp.bfloat16).astype(jnp.float32).sum(0), [f32(m + 96, 128)]))
+    return together(k)
+
+
+@ladder
+
+
+def ladder_moves():
+    """Reductions, broadcasts, slices, paddings, rolls and changes of the layout, in three sizes."""
+    k = []
+    for n, dt in ((0, f32), (1, bf16)):
+        for m in (24, 440, 4000):
+            m += 8 * n
+            k.append((lambda x: x.sum(0), [dt(m, 384)]))
+            k.append((lambda x: x.sum(1), [dt(m + 16, 384)]))
+            k.append((lambda x: x.sum((0, 1)), [dt(m + 32, 384)]))
+            k.append((lambda x: x.max(1), [dt(m + 48, 384)]))
+            k.append((lambda x: jnp.broadcast_to(x[:, None], (x.shape[0], 384)) * 2, [dt(m + 64)]))
+            k.append((lambda x: jnp.broadcast_to(x[None], (500, x.shape[0])) * 2, [dt(m + 80)]))
+            k.append((lambda x: x[4:, :], [dt(m + 96, 384)]))
+            k.append((lambda x: x[:, 5:], [dt(m + 112, 384)]))
+            k.append((lambda x: x[8:16], [dt(m + 128, 384)]))
+            k.append((lambda x: jnp.pad(x, ((3, 1), (0, 0))), [dt(m + 144, 384)]))
+            k.append((lambda x: jnp.roll(x, 1, 0), [dt(m + 160, 384)]))
+            k.append((lambda x: jnp.roll(x, 1, 1), [dt(m + 176, 384)]))
+            k.append((lambda x: x.T, [dt(m + 192, 384)]))
+            k.append((lambda x: x.reshape(-1, 128), [dt(m + 208, 384)]))
+            k.append((lambda x: x.reshape(-1, 8, 384).swapaxes(0, 1), [dt(m + 224, 384)]))
+    return together(k)
+
+
+def _slide(x, w, stride=1, dil=1, out=jnp.float32, pad="SAME"):
+    return lax.conv_general_dilated(x, w, (stride, stride), pad, lhs_dilation=(dil, dil), dimension_numbers=("NHWC","HWIO","NHWC"), preferred_element_type=out)
+
+
+@ladder
+
+
+def ladder_convolutions():
+    """Convolutions by features, windows, strides and dilations."""
+    k = []
+    n = 0
+    for ci, co in ((16, 32), (32, 32), (48, 64), (64, 64), (96, 128), (128, 128), (160, 128), (192, 192), (256, 256)):
+        for window in (1, 3):
+            side = 12 + n % 3; n += 1
+            k.append((_slide, [bf16(32, side, side, ci), bf16(window, window, ci, co)]))
+    for ci, co in ((32, 32), (64, 64), (128, 64), (160, 16), (192, 128)):
+        k.append((functools.partial(_slide, dil=2, pad=((1, 2), (1, 2))), [bf16(16, 11, 11, ci), bf16(3, 3, ci, co)]))
+        k.append((functools.partial(_slide, stride=2), [bf16(24, 26, 26, ci), bf16(3, 3, ci, co)]))
+    k.append((functools.partial(_slide, out=jnp.bfloat16), [bf16(32, 16, 16, 64), bf16(3, 3, 64, 64)]))
+    k.append((functools.partial(_slide, out=jnp.bfloat16), [bf16(32, 18, 18, 128), bf16(3, 3, 128, 128)]))
+    k.append((_slide, [bf16(128, 10, 10, 64), bf16(3, 3, 64, 64)]))
+    k.append((_slide, [bf16(4, 30, 30, 64), bf16(3, 3, 64, 64)]))
+    k.append((_slide, [bf16(4, 30, 30, 128), bf16(3, 3, 128, 128)]))
+    k.append((_slide, [bf16(1, 60, 60, 64), bf16(3, 3, 64, 64)]))
+    k.append((lambda x, w: _slide(x * 2, w), [f32(32, 15, 15, 64), f32(3, 3, 64, 64)]))
+    k.append((lambda x, w: _slide(x, w), [f32(32, 17, 17, 64), f32(3, 3, 64, 64)]))
+    return together(k)
+
+
+@ladder
+
+
+def ladder_products():
+    """Products by what they contract, of one matrix and of batches."""
+    k = []
+    def dot(out): return lambda x, y: lax.dot(x, y, preferred_element_type=out)
+    for m, c, n in ((1000, 256, 384), (1008, 64, 384), (1016, 160, 384), (1024, 512, 96), (3000, 128, 128), (3008, 512, 512), (256, 2048, 512)):
+        k.append((dot(jnp.float32), [bf16(m, c), bf16(c, n)]))
+        k.append((dot(jnp.bfloat16), [bf16(m + 32, c), bf16(c, n)]))
+        k.append((dot(jnp.float32), [f32(m + 64, c), f32(c, n)]))
+        k.append((lambda x, y: jnp.tanh(lax.dot(x, y, preferred_element_type=jnp.float32)), [bf16(m + 96, c), bf16(c, n)]))
+    for m, c, n in ((16, 1024, 4096), (64, 4096, 4096), (512, 4096, 1024)):
+        k.append((dot(jnp.float32), [bf16(m, c), bf16(c, n)]))
+    for b, m, c, n in ((32, 128, 64, 128), (24, 256, 64, 256), (8, 200, 128, 200), (64, 64, 32, 64)):
+        k.append((lambda x, y: jnp.einsum("bmk,bkn->bmn", x, y, preferred_element_type=jnp.float32), [bf16(b, m, c), bf16(b, c, n)]))
+        k.append((lambda x, y: jnp.einsum("bmk,bnk->bmn", x, y), [bf16(b, m + 8, c), bf16(b, n, c)]))
+    return together(k)
+
+
 # ---- programs ----
 
 def together(kernels):
@@ -828,3 +933,304 @@ def generate():
              "gate": bf16(width, 2048), "up": bf16(width, 2048), "down": bf16(2048, width)}
     return step, ({"words": bf16(words, width), "layers": [layer] * layers},
                   [(bf16(batch, length, 4, 64),) * 2] * layers, i32(batch), i32(), array(jnp.uint32, 2))
+
+
+NHWC = ("NHWC", "HWIO", "NHWC")
+
+def _rms(x, g=1.0):
+    wide = x.astype(jnp.float32)
+    return (wide * lax.rsqrt((wide**2).mean(-1, keepdims=True) + 1e-6) * g).astype(x.dtype)
+
+def _layer_norm(x):
+    wide = x.astype(jnp.float32)
+    return ((wide - wide.mean(-1, keepdims=True)) * lax.rsqrt(wide.var(-1, keepdims=True) + 1e-5)).astype(x.dtype)
+
+def _adam(loss, parameters, *batch):
+    def step(parameters, m, v, *batch):
+        value, gradients = jax.value_and_grad(loss)(parameters, *batch)
+        m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g.astype(m.dtype), m, gradients)
+        v = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g.astype(v.dtype)**2, v, gradients)
+        return jax.tree.map(lambda p, m, v: p - 1e-3 * m / (jnp.sqrt(v) + 1e-8), parameters, m, v), m, v, value
+    return step, (parameters, parameters, parameters, *batch)
+
+
+@held_out
+def convnext():
+    """Depthwise convolutions, norms over channels, wide products, bf16."""
+    def block(x, w):
+        w = jax.tree.map(lambda leaf: leaf.astype(x.dtype), w)
+        y = _layer_norm(_convolution(x, w["by"], groups=x.shape[-1]))
+        return x + (jax.nn.gelu(y @ w["up"]) @ w["down"]) * w["scale"]
+
+    def loss(p, x, y):
+        h = lax.conv_general_dilated(x, p["stem"].astype(x.dtype), (4, 4), "VALID", dimension_numbers=NHWC)
+        for n, stage in enumerate(p["stages"]):
+            if n: h = _convolution(_layer_norm(h), p["down"].astype(x.dtype), 2)
+            for w in stage:
+                h = block(h, w)
+        logits = h.mean((1, 2)).astype(jnp.float32) @ p["head"]
+        return -(y * jax.nn.log_softmax(logits)).sum(-1).mean()
+
+    def w(c):
+        return {"by": f32(5, 5, 1, c), "up": f32(c, 4 * c), "down": f32(4 * c, c), "scale": f32(c)}
+    p = {"stem": f32(4, 4, 3, 64), "stages": [[w(64)], [w(128), w(128)]], "down": f32(2, 2, 64, 128),
+         "head": f32(128, 100)}
+    return _sgd(loss, p, bf16(32, 64, 64, 3), f32(32, 100))
+
+
+@held_out
+def graph_attention():
+    """Softmax over the edges of each node."""
+    nodes, edges, width, heads = 3000, 12000, 96, 4
+
+    def loss(p, x, source, target, y):
+        h = (x @ p["w"]).reshape(nodes, heads, -1)
+        score = jax.nn.leaky_relu((h * p["a"]).sum(-1)[source] + (h * p["b"]).sum(-1)[target])
+        most = jax.ops.segment_max(score, target, nodes)
+        e = jnp.exp(score - most[target])
+        total = jax.ops.segment_sum(e, target, nodes)
+        part = e / (total[target] + 1e-9)
+        out = jax.ops.segment_sum(part[..., None] * h[source], target, nodes).reshape(nodes, -1)
+        return ((jax.nn.elu(out) @ p["o"] - y)**2).mean()
+    return _sgd(loss, {"w": f32(width, width), "a": f32(heads, width // heads), "b": f32(heads, width // heads),
+                       "o": f32(width, 40)}, f32(nodes, width), i32(edges), i32(edges), f32(nodes, 40))
+
+
+@held_out
+def masked_language():
+    """An encoder with padding masks, dropout, and a loss on masked words only."""
+    width, heads, batch, length, words = 384, 6, 16, 128, 5000
+
+    def drop(x, key, n):
+        keep = jax.random.bernoulli(jax.random.fold_in(key, n), 0.9, x.shape)
+        return jnp.where(keep, x / jnp.asarray(0.9, x.dtype), 0)
+
+    def loss(p, tokens, lengths, labels, key):
+        key = jax.random.wrap_key_data(key)
+        w = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p)
+        seen = jnp.arange(length)[None] < lengths[:, None]
+        x = drop(_layer_norm(w["words"][tokens] + w["places"]), key, 0)
+        for n, l in enumerate(w["layers"]):
+            q, k, v = ((x @ l[m]).reshape(batch, length, heads, -1) for m in "qkv")
+            s = jnp.einsum("bqhd,bkhd->bhqk", q, k).astype(jnp.float32) / 8
+            s = jax.nn.softmax(jnp.where(seen[:, None, None], s, -1e9)).astype(x.dtype)
+            a = jnp.einsum("bhqk,bkhd->bqhd", s, v).reshape(x.shape) @ l["o"]
+            x = _layer_norm(x + drop(a, key, 2 * n + 1))
+            x = _layer_norm(x + drop(jax.nn.gelu(x @ l["up"] + l["bias"]) @ l["down"], key, 2 * n + 2))
+        logits = (x @ w["words"].T).astype(jnp.float32)
+        picked = jnp.take_along_axis(jax.nn.log_softmax(logits), jnp.maximum(labels, 0)[..., None], -1)[..., 0]
+        wanted = labels >= 0
+        return -jnp.where(wanted, picked, 0).sum() / jnp.maximum(wanted.sum(), 1)
+    l = {m: f32(width, width) for m in "qkvo"} | {"up": f32(width, 1536), "bias": f32(1536), "down": f32(1536, width)}
+    return _sgd(loss, {"words": f32(words, width), "places": f32(length, width), "layers": [l] * 2},
+                i32(batch, length), i32(batch), i32(batch, length), array(jnp.uint32, 2))
+
+
+@held_out
+def lamb():
+    """An optimizer alone: norms of gradients, moments in bf16, trust ratios."""
+    def step(p, g, m, v, count):
+        total = jnp.sqrt(sum((leaf.astype(jnp.float32)**2).sum() for leaf in jax.tree.leaves(g)))
+        clip = jnp.minimum(1, 1 / (total + 1e-6))
+        g = jax.tree.map(lambda g: g.astype(jnp.float32) * clip, g)
+        m = jax.tree.map(lambda m, g: (0.9 * m.astype(jnp.float32) + 0.1 * g).astype(m.dtype), m, g)
+        v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, v, g)
+
+        def update(p, m, v):
+            u = m.astype(jnp.float32) / (1 - 0.9**count) / (jnp.sqrt(v / (1 - 0.999**count)) + 1e-6) + 0.01 * p
+            ratio = jnp.sqrt((p**2).sum()) / (jnp.sqrt((u**2).sum()) + 1e-6)
+            return p - 1e-3 * ratio * u
+        return jax.tree.map(update, p, m, v), m, v
+
+    def tree(dtype):
+        return {n: array(dtype, *s) for n, s in {"a": (4000, 512), "b": (512, 2048), "c": (2048,), "d": (3, 3, 128, 256),
+                                                   "e": (512, 12, 64), "f": (256,), "g": (7, 7, 3, 64)}.items()}
+    return step, (tree(jnp.float32), tree(jnp.bfloat16), tree(jnp.bfloat16), tree(jnp.float32), f32())
+
+
+@held_out
+def long_convolution():
+    """Convolutions as long as the sequence, through Fourier transforms, with gates."""
+    batch, length, width = 8, 512, 128
+
+    def loss(p, x, y):
+        for w in p:
+            u, v, gate = jnp.split(x @ w["in"], 3, -1)
+            u = u * v
+            k = w["filter"] * jnp.exp(-jnp.arange(length)[:, None] * jax.nn.softplus(w["decay"]))
+            f = jnp.fft.rfft(u, 2 * length, 1) * jnp.fft.rfft(k, 2 * length, 0)
+            x = x + (jnp.fft.irfft(f, 2 * length, 1)[:, :length] * jax.nn.sigmoid(gate)) @ w["out"]
+        return ((x - y)**2).mean()
+    w = {"in": f32(width, 3 * width), "filter": f32(length, width), "decay": f32(width), "out": f32(width, width)}
+    return _sgd(loss, [w] * 2, f32(batch, length, width), f32(batch, length, width))
+
+
+@held_out
+def attending_lstm():
+    """A decoder in a loop that looks at encoded words at each step."""
+    width, batch, length, steps = 256, 32, 40, 24
+
+    def loss(p, memory, targets, y):
+        def one(state, x):
+            h, c = state
+            s = jax.nn.softmax((memory @ p["key"] * (h @ p["query"])[:, None]).sum(-1))
+            seen = (s[..., None] * memory).sum(1)
+            i, f, g, o = jnp.split(jnp.concatenate([x, seen, h], -1) @ p["w"] + p["bias"], 4, -1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), h
+        zero = jnp.zeros((batch, width))
+        states = lax.scan(one, (zero, zero), targets)[1]
+        return ((states @ p["out"] - y)**2).mean()
+    p = {"key": f32(width, width), "query": f32(width, width), "w": f32(3 * width, 4 * width), "bias": f32(4 * width),
+         "out": f32(width, 100)}
+    return _sgd(loss, p, f32(batch, length, width), f32(steps, batch, width), f32(steps, batch, 100))
+
+
+@held_out
+def recommender():
+    """Tables of users and items, bags of words, crosses, a tower of products."""
+    batch, width = 2048, 32
+
+    def loss(p, ids, bag, dense, y):
+        parts = [p["tables"][n][ids[:, n]] for n in range(6)] + [p["words"][bag].mean(1)]
+        parts.append(jax.nn.relu(dense @ p["dense"]))
+        stack = jnp.stack(parts, 1)
+        cross = jnp.einsum("bid,bjd->bij", stack, stack)
+        rows, columns = jnp.triu_indices(8, 1)
+        x = jnp.concatenate([stack.reshape(batch, -1), cross[:, rows, columns]], -1)
+        x = jax.nn.relu(x @ p["a"] + p["ab"])
+        x = jax.nn.relu(x @ p["b"] + p["bb"])
+        logit = (x @ p["c"])[:, 0]
+        return (jax.nn.softplus(logit) - y * logit).mean()
+    p = {"tables": [f32(rows, width) for rows in (20000, 8000, 500, 100, 40, 3000)], "words": f32(4000, width),
+         "dense": f32(13, width), "a": f32(8 * width + 28, 512), "ab": f32(512), "b": f32(512, 128), "bb": f32(128),
+         "c": f32(128, 1)}
+    return _sgd(loss, p, i32(batch, 6), i32(batch, 20), f32(batch, 13), f32(batch))
+
+
+@held_out
+def linear_attention():
+    """An associative scan over chunks, and products between; bf16 training."""
+    batch, length, width, heads, chunk = 8, 512, 256, 4, 64
+
+    def loss(p, x, y):
+        p = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p)
+        for w in p:
+            q, k, v = ((x @ w[n]).reshape(batch, length // chunk, chunk, heads, -1) for n in "qkv")
+            q, k = jax.nn.elu(q) + 1, jax.nn.elu(k) + 1
+            states = jnp.einsum("bnchd,bnche->bnhde", k, v).astype(jnp.float32)
+            decay = jax.nn.sigmoid(w["decay"]).astype(jnp.float32)[:, None, None] * jnp.ones_like(states[:, :, :, :1, :1])
+            def join(a, b):
+                return a[0] * b[0], b[0] * a[1] + b[1]
+            sums = lax.associative_scan(join, (decay, states), axis=1)[1]
+            before = jnp.pad(sums[:, :-1], ((0, 0), (1, 0), (0, 0), (0, 0), (0, 0))).astype(x.dtype)
+            far = jnp.einsum("bnchd,bnhde->bnche", q, before)
+            s = jnp.einsum("bnchd,bnkhd->bnhck", q, k) * jnp.tril(jnp.ones((chunk, chunk), x.dtype))
+            near = jnp.einsum("bnhck,bnkhe->bnche", s, v)
+            x = x + _rms((near + far).reshape(x.shape)) @ w["o"]
+        return ((x.astype(jnp.float32) - y)**2).mean()
+    w = {n: f32(width, width) for n in "qkvo"} | {"decay": f32(heads)}
+    return _sgd(loss, [w] * 2, bf16(batch, length, width), f32(batch, length, width))
+
+
+@held_out
+def detector():
+    """Inference in bf16: a pyramid of features, boxes, the best of them, suppression in a loop."""
+    def infer(p, x):
+        c1 = jax.nn.relu(_convolution(x, p["a"], 2) * p["sa"] + p["ba"])
+        c2 = jax.nn.relu(_convolution(c1, p["b"], 2) * p["sb"] + p["bb"])
+        c3 = jax.nn.relu(_convolution(c2, p["c"], 2) * p["sc"] + p["bc"])
+        top = _convolution(c3, p["lc"])
+        mid = _convolution(c2, p["lb"]) + jax.image.resize(top, (*c2.shape[:3], 64), "nearest")
+        scores, boxes = [], []
+        for level in (top, mid):
+            h = jax.nn.relu(_convolution(level, p["head"]))
+            scores.append(_convolution(h, p["score"]).reshape(x.shape[0], -1))
+            boxes.append(_convolution(h, p["box"]).reshape(x.shape[0], -1, 4))
+        scores, boxes = jnp.concatenate(scores, 1).astype(jnp.float32), jnp.concatenate(boxes, 1).astype(jnp.float32)
+        best, index = lax.top_k(scores, 64)
+        boxes = jnp.take_along_axis(boxes, index[..., None], 1)
+        low, high = boxes[..., :2] - jnp.exp(boxes[..., 2:]), boxes[..., :2] + jnp.exp(boxes[..., 2:])
+        inter = jnp.clip(jnp.minimum(high[:, :, None], high[:, None]) - jnp.maximum(low[:, :, None], low[:, None]), 0).prod(-1)
+        area = (high - low).prod(-1)
+        overlap = inter / (area[:, :, None] + area[:, None] - inter + 1e-6)
+
+        def suppress(n, keep):
+            return keep & ~((overlap[:, n] > 0.5) & (jnp.arange(64) > n) & keep[:, n][:, None])
+        return lax.fori_loop(0, 64, suppress, jnp.ones(best.shape, bool)), boxes, best
+    p = {"a": bf16(3, 3, 3, 32), "b": bf16(3, 3, 32, 64), "c": bf16(3, 3, 64, 128), "lc": bf16(1, 1, 128, 64),
+         "lb": bf16(1, 1, 64, 64), "head": bf16(3, 3, 64, 64), "score": bf16(1, 1, 64, 3), "box": bf16(1, 1, 64, 12)}
+    p |= {n + s: bf16(c) for s, c in (("a", 32), ("b", 64), ("c", 128)) for n in "sb" if n + s != "b"}
+    return infer, (p, bf16(8, 96, 96, 3))
+
+
+@held_out
+def shallow_water():
+    """Differences of neighbours on a grid over time, and the derivative by the first state."""
+    side = 200
+
+    def run(h, u, v):
+        def one(state, _):
+            h, u, v = state
+            def dx(a): return (jnp.roll(a, -1, 1) - jnp.roll(a, 1, 1)) / 2
+            def dy(a): return (jnp.roll(a, -1, 0) - jnp.roll(a, 1, 0)) / 2
+            u2 = u - 0.1 * (dx(h) + u * dx(u) + v * dy(u))
+            v2 = v - 0.1 * (dy(h) + u * dx(v) + v * dy(v))
+            h2 = h - 0.1 * (dx(h * u) + dy(h * v))
+            return (h2, u2, v2), h2.mean()
+        state, means = lax.scan(one, (h, u, v), None, 12)
+        return (state[0]**2).mean() + means.sum()
+    return lambda h, u, v: jax.value_and_grad(run, (0, 1, 2))(h, u, v), (f32(side, side),) * 3
+
+
+@held_out
+def speech_encoder():
+    """Inference: convolutions over time, relative positions, gated convolutions."""
+    batch, frames, width, heads = 8, 320, 256, 4
+
+    def infer(p, x):
+        h = lax.conv_general_dilated(x, p["stem"], (2,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))
+        h = jax.nn.gelu(h)
+        length = h.shape[1]
+        for w in p["layers"]:
+            h = h + 0.5 * (jax.nn.silu(_layer_norm(h) @ w["up"]) @ w["down"])
+            y = _layer_norm(h)
+            q, k, v = ((y @ w[n]).reshape(batch, length, heads, -1) for n in "qkv")
+            s = jnp.einsum("bqhd,bkhd->bhqk", q, k) / 8
+            distance = jnp.arange(length)[:, None] - jnp.arange(length)[None] + length - 1
+            s = jax.nn.softmax(s + w["near"].T[:, distance].astype(s.dtype), -1)
+            h = h + jnp.einsum("bhqk,bkhd->bqhd", s, v).reshape(h.shape) @ w["o"]
+            a, b = jnp.split(_layer_norm(h) @ w["glu"], 2, -1)
+            a = lax.conv_general_dilated(a * jax.nn.sigmoid(b), w["by"], (1,), "SAME",
+                                         dimension_numbers=("NWC", "WIO", "NWC"), feature_group_count=width)
+            h = h + jax.nn.silu(a) @ w["o"]
+        return jax.nn.log_softmax((h @ p["out"]).astype(jnp.float32))
+    l = {n: bf16(width, width) for n in "qkvo"} | {"up": bf16(width, 1024), "down": bf16(1024, width), "near": bf16(319, heads),
+         "glu": bf16(width, 2 * width), "by": bf16(15, 1, width)}
+    return infer, ({"stem": bf16(3, 80, width), "layers": [l] * 2, "out": bf16(width, 500)}, bf16(batch, frames, 80))
+
+
+@held_out
+def gpt_long():
+    """A GPT in bf16 with biases and learned places, layers written out, Adam in f32."""
+    width, heads, batch, length, words = 512, 8, 4, 512, 8192
+
+    def layer(x, w):
+        y = _layer_norm(x) * w["g1"]
+        q, k, v = jnp.split((y @ w["qkv"] + w["b"]).reshape(batch, length, 3 * heads, -1), 3, 2)
+        s = jnp.einsum("bqhd,bkhd->bhqk", q, k).astype(jnp.float32) / 8
+        s = jnp.where(jnp.tril(jnp.ones((length, length), bool)), s, -jnp.inf)
+        x = x + jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(s).astype(x.dtype), v).reshape(x.shape) @ w["o"]
+        return x + jax.nn.gelu(_layer_norm(x) * w["g2"] @ w["up"] + w["ub"]) @ w["down"]
+
+    def loss(p, tokens):
+        p = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p)
+        x = p["words"][tokens] + p["places"]
+        for w in p["layers"]:
+            x = layer(x, w)
+        logits = (_layer_norm(x) @ p["words"].T).astype(jnp.float32)
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits[:, :-1]), tokens[:, 1:, None], -1).mean()
+    l = {"g1": f32(width), "g2": f32(width), "qkv": f32(width, 3 * width), "b": f32(3 * width), "o": f32(width, width),
+         "up": f32(width, 2048), "ub": f32(2048), "down": f32(2048, width)}
+    return _adam(loss, {"words": f32(words, width), "places": f32(length, width), "layers": [l] * 2}, i32(batch, length))

@@ -31,6 +31,8 @@ def programs_of(kind, names):
     if kind == "held_out":
         return {name: programs.Program(*estimate_programs.HELD_OUT[name]())
                 for name in names or estimate_programs.HELD_OUT}
+    if kind == "ladders":
+        return {name: programs.Program(*make()) for name, make in estimate_programs.LADDERS.items()}
     if kind in ("pieces", "steps"):
         return {name: programs.Program(*made) for seed in names
                 for name, made in getattr(estimate_programs, kind)(int(seed)).items()}

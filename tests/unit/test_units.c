@@ -88,7 +88,8 @@ static const struct {
      UNIT_READ, 16},
     {"", "p = f32[128,128]" T " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)} copy(p)\n",
      UNIT_KERNEL, 2},
-    {"", "p = f32[8192,128]" V " parameter(0)\n ROOT x = f32[8192,128]{0,1:T(8,128)S(1)} copy(p)\n",
+    {"",
+     "p = f32[8192,128]" V " parameter(0)\n ROOT x = f32[8192,128]{0,1:T(8,128)S(1)} copy(p)\n",
      UNIT_TRANSPOSING, 3},
     {"",
      "p = f32[8,8,128]{2,1,0:T(8,128)} parameter(0)\n ROOT x = f32[8,8,128]{2,0,1:T(8,128)} "

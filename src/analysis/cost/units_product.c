@@ -49,10 +49,10 @@ static Slide slide_at(IntSlice window, uint32_t dim, int64_t input) {
                  .is_batch = ints[4] == ints[0] && ints[0] > 1 && ints[1] == ints[0] - 1};
 }
 
-/* How many times the cells' rows of elements are contracted for an output, apart from batches: the positions along
- * the last dimension of the window are joined, those along the others are not, and nor are those
- * of a dilated input, whose holes are skipped. Padding is multiplied, too, as far as the input
- * has as many positions as the window. */
+/* How many times the cells' rows of elements are contracted for an output, apart from batches: the
+ * positions along the last dimension of the window are joined, those along the others are not, and
+ * nor are those of a dilated input, whose holes are skipped. Padding is multiplied, too, as far as
+ * the input has as many positions as the window. */
 static double contracted_units(const Module *module, InstId id, double contracted,
                                int64_t cells) {
   IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
@@ -68,7 +68,7 @@ static double contracted_units(const Module *module, InstId id, double contracte
     has_holes |= slide.input_dilation > 1;
   }
   double whole = ceil(contracted / (double)cells);
-  double joined = last * contracted / (double)cells;
+  double joined = last * ceil(contracted / ROWS) * ROWS / (double)cells;
   if (has_holes || others * last <= 1) return others * last * whole;
   return others * (joined > 1 ? ceil(joined) : joined);
 }
