@@ -1,7 +1,5 @@
 /* What the search comes to under several budgets of one module: a budget that is missed does not
- * end above what a looser one comes to, and as low as possible does not end above any. With steps
- * that follow from the size, which are for compilations, few other limits are tried: there it ends
- * above it by a twentieth of the module's peak at most. */
+ * end above what a looser one comes to, and as low as possible does not end above any. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -38,11 +36,6 @@ static int64_t own_bytes(const rh_module *module, const Sample *sample) {
   return rh_counted_bytes(&memory, RH_COUNT_TOTAL);
 }
 
-/* How far a budget that is missed may end above a looser one. */
-static int64_t slack_of(int64_t before_bytes, int effort) {
-  return effort == RH_EFFORT_BY_SIZE ? before_bytes / 20 : 0;
-}
-
 /* Budgets that ask for more than there is to gain from go to the lowest result, and that is the
  * same for all of them. */
 static void check_budgets(const rh_module *module, const Sample *sample, int effort) {
@@ -52,7 +45,7 @@ static void check_budgets(const rh_module *module, const Sample *sample, int eff
     reached[i] = search_for(module, sample, before_bytes, percents[i], effort);
   for (int i = 0; i < NUM_BUDGETS; i++) {
     for (int k = i + 1; k < NUM_BUDGETS && !reached[i].is_met; k++) {
-      ck_assert_msg(reached[i].bytes <= reached[k].bytes + slack_of(before_bytes, effort),
+      ck_assert_msg(reached[i].bytes <= reached[k].bytes,
                     "%d %% of %" PRId64 " is missed with %" PRId64 ", and %d %% gives %" PRId64
                     " (effort %d)\n%s",
                     reached[i].percent, before_bytes, reached[i].bytes, reached[k].percent,

@@ -114,25 +114,12 @@ START_TEST(another_way_has_steps_again) {
 }
 END_TEST
 
-START_TEST(by_size_goes_on_where_something_was_freed) {
-  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
-  for (int effort = RH_EFFORT_BY_SIZE; effort <= 9; effort++) {
-    options.effort = effort;
-    Patience patience;
-    patience_begin(&patience, &options, 0);
-    ck_assert(patience_is_worth_more(&patience, 1000, 950));
-    ck_assert(patience_is_worth_more(&patience, 1000, 951) == (effort != RH_EFFORT_BY_SIZE));
-  }
-}
-END_TEST
-
 START_TEST(higher_efforts_have_fewer_rounds) {
   RematParameters parameters = parameters_default();
   for (int effort = RH_EFFORT_BY_SIZE; effort <= 9; effort++) {
     uint64_t own = patience_steps_of(effort, 20000, &parameters);
     uint64_t more = patience_more_steps_of(effort, 20000, &parameters);
-    bool has_few = effort > 1 || effort == RH_EFFORT_BY_SIZE;
-    ck_assert_uint_eq(more, own * (has_few ? 2 : (uint64_t)parameters.search_rounds));
+    ck_assert_uint_eq(more, own * (effort > 1 ? 2 : (uint64_t)parameters.search_rounds));
   }
   parameters.search_rounds = 0;
   ck_assert_uint_eq(patience_more_steps_of(1, 20000, &parameters), 0);
@@ -346,7 +333,6 @@ int main(void) {
   tcase_add_test(tc, a_missed_budget_has_more_steps);
   tcase_add_test(tc, steps_that_were_not_needed_are_given_back);
   tcase_add_test(tc, another_way_has_steps_again);
-  tcase_add_test(tc, by_size_goes_on_where_something_was_freed);
   tcase_add_test(tc, higher_efforts_have_fewer_rounds);
   tcase_add_test(tc, any_number_of_steps_can_be_asked_for);
   tcase_add_loop_test(tc, efforts_give_steps, 0, sizeof step_cases / sizeof *step_cases);

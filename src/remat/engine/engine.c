@@ -106,14 +106,6 @@ static const struct {
   bool is_for_search;
 } simpler_models[] = {{"liveness-once", true}, {"xla-remat", false}};
 
-/* Whether other guides may lead to something, after the first one. */
-static bool is_worth_more(const Run *run) {
-  const Problem *problem = run->problem;
-  int64_t given_bytes = problem_counted_bytes(problem, &problem->before);
-  int64_t found_bytes = run->best.result ? run->best.score.bytes : given_bytes;
-  return patience_is_worth_more(problem->patience, given_bytes, found_bytes);
-}
-
 /* Tries the judging model as the guide first. There is no attempt once the run is stopped, unless
  * that is all there is to do. */
 static rh_status try_guides(Run *run, const RematAlgorithm *algorithm) {
@@ -127,7 +119,6 @@ static rh_status try_guides(Run *run, const RematAlgorithm *algorithm) {
   bool has_others = judging->traits & RH_TRAIT_PACKS && !is_decided;
   bool searches = algorithm->run == remat_search;
   if (searches) limit.bytes = 0;
-  if (searches && !is_worth_more(run)) has_others = false;
   /* It packs by itself, and takes long. */
   if (algorithm->traits & RH_TRAIT_NEEDS_SOLVER) has_others = false;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {

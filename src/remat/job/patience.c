@@ -10,7 +10,6 @@ enum {
   LARGE = 10000, /* instructions beyond which an effort's steps become fewer */
   LARGE_EFFORT = 1,
   LONG_ROUNDS = 2, /* times the steps of a higher effort, after a budget was missed */
-  LEAST_GAIN = 20, /* the part of the memory, as a divisor, that a search must free to be continued */
 };
 
 void patience_begin(Patience *patience, const rh_remat_options *options, double start_seconds) {
@@ -118,8 +117,7 @@ void patience_renew(Patience *patience, uint64_t num_steps) {
 
 uint64_t patience_more_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters) {
   uint64_t rounds = (uint64_t)parameters->search_rounds;
-  bool has_few = effort > LARGE_EFFORT || effort == RH_EFFORT_BY_SIZE;
-  if (has_few && rounds > LONG_ROUNDS) rounds = LONG_ROUNDS;
+  if (effort > LARGE_EFFORT && rounds > LONG_ROUNDS) rounds = LONG_ROUNDS;
   return multiply(patience_steps_of(effort, num_insts, parameters), rounds);
 }
 
@@ -131,11 +129,6 @@ void patience_renew_shortly(Patience *patience, uint32_t num_insts,
   uint64_t num_more = multiply(num_steps, LONG_ROUNDS);
   patience_renew(patience, num_steps);
   shared(patience)->num_more = num_more;
-}
-
-bool patience_is_worth_more(const Patience *patience, int64_t given_bytes, int64_t found_bytes) {
-  return patience_effort(patience) != RH_EFFORT_BY_SIZE ||
-         given_bytes - found_bytes >= given_bytes / LEAST_GAIN;
 }
 
 bool patience_go_on(Patience *patience, uint64_t num_steps) {

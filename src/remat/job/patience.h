@@ -68,7 +68,7 @@ bool patience_spend(Patience *patience, uint64_t steps);
 void patience_renew(Patience *patience, uint64_t num_steps);
 
 /* The additional steps for a budget that is missed: search.rounds times those of the effort; of 2
- * and more, and of RH_EFFORT_BY_SIZE, twice those at most. */
+ * and more, twice those at most. */
 uint64_t patience_more_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
 
 /* Sees to it that there are the steps of a whole run again, for another way to the same budget, if
@@ -76,12 +76,6 @@ uint64_t patience_more_steps_of(int effort, uint32_t num_insts, const RematParam
  * are two such runs. */
 void patience_renew_shortly(Patience *patience, uint32_t num_insts,
                             const RematParameters *parameters);
-
-/* Whether a module, of whose counted bytes a search has left so many, is to be searched again for a
- * budget that is missed. RH_EFFORT_BY_SIZE, which is for compilations, goes on only where a
- * twentieth was freed: a search ends with the lowest peak that it finds, and where that is hardly
- * lower, what other limits and models add was never more than some bytes. */
-bool patience_is_worth_more(const Patience *patience, int64_t given_bytes, int64_t found_bytes);
 
 /* Adds so many of the additional steps, for a budget that is missed. Returns false if fewer
  * are left, or if something else than steps has ended the search. */
