@@ -157,6 +157,9 @@ static bool needs(const ScanValues *values, uint32_t value, uint32_t wanted, Are
 void neighbours_link(ScanValues *values, uint32_t before, uint32_t after, Arena *scratch) {
   ScanValue *first = &values->list.data[before], *next = &values->list.data[after];
   if (before == after || first->shape != next->shape) return;
+  /* XLA:TPU ends the process at a fusion that compares a counter for what it reads (windowing_util,
+   * "iteration_bounds.size() == rank"). */
+  if (values->stacks->loops->module->backend.target->has_windows) return;
   if (first->neighbour != NO_ID || next->neighbour != NO_ID) return;
   /* Otherwise, what is handed on might be computed from less than has to be stored now. */
   if (!first->is_read && !needs(values, after, before, scratch)) return;
