@@ -92,18 +92,6 @@ static ArgumentVec arguments_of(const Matching *matching, Arena *arena) {
   return arguments;
 }
 
-/* The instruction that makes a part of the result. */
-static InstId maker_of(const Module *module, uint32_t part) {
-  InstId root = comp_get(module, module->entry)->root;
-  const Shape *shape = inst_shape(module, root);
-  if (inst_get(module, root)->opcode == OPCODE_TUPLE && part > 0)
-    root = inst_operand(module, root, shape_element_of_part(shape, part));
-  while (inst_is_pass_through(module, root) &&
-         inst_get(module, root)->opcode != OPCODE_GET_TUPLE_ELEMENT)
-    root = inst_operand(module, root, 0);
-  return root;
-}
-
 static Argument *argument_with(ArgumentVec *arguments, int64_t param) {
   for (uint32_t i = 0; i < arguments->len; i++) {
     Argument *argument = &arguments->data[i];
@@ -120,7 +108,7 @@ static void find_updated(const Matching *matching, ArgumentVec *arguments, Arena
   for (uint32_t part = 0; part < matching->num_parts; part++) {
     ShapeId shape = matching->parts[part];
     if (matching->is_taken[part] || !shape_is_array(shape_get(&module->shapes, shape))) continue;
-    UpdatedParams params = params_updated_by(module, maker_of(module, part));
+    UpdatedParams params = params_updated_by(module, output_maker(module, part));
     for (uint32_t i = 0; i < params.len; i++) {
       const Instruction *inst = inst_get(module, params.ids[i]);
       bool is_new = !matching->is_donated[inst->index] && !is_counted[inst->index];
@@ -246,8 +234,8 @@ static void drop_copied(const Advisor *advisor, rh_module *made, uint32_t num_gi
     int64_t bytes = target_sizes.of_part(module, inst_get(module, param)->shape);
     donation->bytes += bytes;
     if (bytes < advisor->before.memory.total_bytes / SMALL_PART) continue;
-    InstId late =
-        late_reader_of(module, param, maker_of(module, alias->output_part), order, advisor->arena);
+    InstId late = late_reader_of(module, param, output_maker(module, alias->output_part), order,
+                                 advisor->arena);
     if (late == NO_ID) continue;
     donation->num_copied++;
     donation->late_reader = late;

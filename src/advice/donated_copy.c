@@ -84,14 +84,12 @@ static void propose(Advisor *advisor, const CopiedArgument *copied, const IdVec 
   advisor_add(advisor, &remedy, simulate(advisor, copied->param, copies));
 }
 
-/* The instruction that makes the output. */
+/* The instruction that makes the output, before copies. */
 static InstId maker_of(const Module *module, uint32_t part) {
-  InstId root = comp_get(module, module->entry)->root;
-  if (inst_get(module, root)->opcode == OPCODE_TUPLE && part > 0)
-    root = inst_operand(module, root, shape_element_of_part(inst_shape(module, root), part));
-  while (inst_is_pass_through(module, root) || inst_get(module, root)->opcode == OPCODE_COPY)
-    root = inst_operand(module, root, 0);
-  return root;
+  InstId maker = output_maker(module, part);
+  while (inst_is_pass_through(module, maker) || inst_get(module, maker)->opcode == OPCODE_COPY)
+    maker = inst_operand(module, maker, 0);
+  return maker;
 }
 
 void advise_donated_copy(Advisor *advisor) {

@@ -4,20 +4,13 @@
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/inline_calls.h"
 
-static bool has_loop(const Module *module, CompId comp) {
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    if (inst_get(module, comp_inst(module, comp, i))->opcode == OPCODE_WHILE) return true;
-  }
-  return false;
-}
-
 /* The only call of a computation with a loop, in one that runs as a sequence. */
 static bool hides_loop(const Module *module, const CallGraph *graph, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode != OPCODE_CALL || inst->flags & INST_DEAD || inst_is_root(module, id))
     return false;
   CompId callee = inst_callees(module, id)[0];
-  return has_loop(module, callee) && comp_is_sequential(graph, inst->parent) &&
+  return comp_has_loop(module, callee) && comp_is_sequential(graph, inst->parent) &&
          only_caller_of(graph, callee) == id &&
          str_equal(comp_get(module, inst->parent)->thread, comp_get(module, callee)->thread);
 }

@@ -70,6 +70,17 @@ uint32_t update_distance(const Module *module, InstId id, InstId param) {
 
 /* ---- new versions ---- */
 
+InstId output_maker(const Module *module, uint32_t part) {
+  InstId root = comp_get(module, module->entry)->root;
+  const Shape *shape = inst_shape(module, root);
+  if (inst_get(module, root)->opcode == OPCODE_TUPLE && part > 0)
+    root = inst_operand(module, root, shape_element_of_part(shape, part));
+  while (inst_is_pass_through(module, root) &&
+         inst_get(module, root)->opcode != OPCODE_GET_TUPLE_ELEMENT)
+    root = inst_operand(module, root, 0);
+  return root;
+}
+
 /* The operand that an operation writes into in place; NO_ID = it does not. */
 static InstId written_operand(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;

@@ -22,6 +22,10 @@ typedef struct UpdatedParams {
   uint32_t len;
 } UpdatedParams;
 
+/* The instruction that makes a part of the entry's result, or the get-tuple-element that takes it
+ * from there. */
+InstId output_maker(const Module *module, uint32_t part);
+
 /* Besides what is computed element by element, what is written in place counts: a cache with new
  * rows, or an array that a loop carries from a parameter on. */
 UpdatedParams params_updated_by(const Module *module, InstId id);

@@ -109,17 +109,14 @@ static rh_status find_facts(Ways *ways, rh_diags *diags) {
   return status == RH_OK && may_hide ? note_stacks(ways, diags) : status;
 }
 
-/* Whether a loop runs in a call, where what it stacks for other loops stays: one that is compiled as
- * a function of its own, which is not inlined, or another one. */
+/* Whether a loop runs in a call, where what it stacks for other loops stays: one that is compiled
+ * as a function of its own, which is not inlined, or another one. */
 static bool has_loop_in_call(const Module *module, bool is_compiled_alone) {
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->opcode != OPCODE_CALL || inst->flags & INST_DEAD) continue;
     if (call_is_compiled_alone(module, id) != is_compiled_alone) continue;
-    CompId comp = inst_callees(module, id)[0];
-    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-      if (inst_get(module, comp_inst(module, comp, i))->opcode == OPCODE_WHILE) return true;
-    }
+    if (comp_has_loop(module, inst_callees(module, id)[0])) return true;
   }
   return false;
 }
@@ -224,8 +221,8 @@ static void tell_of_input(const Ways *ways, bool is_below_bound) {
     tell(ways, "inline-calls", "always", 0, "the lower bound holds for the calls as they are");
   }
   if (has_loop_in_call(ways->before->module, true))
-    tell(ways, "xla-flags",
-         "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=0", 0,
+    tell(ways, "xla-flags", "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=0",
+         0,
          "XLA:CPU compiles a loop as a function of its own, which decides how it rounds; a program "
          "that is compiled with this flag has a loop like others");
   uint64_t num_tied = 0;

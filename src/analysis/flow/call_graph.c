@@ -152,6 +152,13 @@ bool comp_is_started(const Module *module, const CallGraph *graph, CompId id) {
   return callers.len && inst_get(module, callers.ids[0])->opcode == OPCODE_ASYNC_START;
 }
 
+bool comp_has_loop(const Module *module, CompId id) {
+  for (uint32_t i = 0; i < comp_num_insts(module, id); i++) {
+    if (inst_get(module, comp_inst(module, id, i))->opcode == OPCODE_WHILE) return true;
+  }
+  return false;
+}
+
 bool call_is_compiled_alone(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_CALL &&
          str_contains(inst_attr_text(module, id, ATTR_FRONTEND_ATTRIBUTES), "xla_cpu_small_call");

@@ -50,6 +50,9 @@ static inline bool comp_is_sequential(const CallGraph *graph, CompId id) {
  * only: also the one that `call-start(…)` implies. */
 bool comp_is_started(const Module *module, const CallGraph *graph, CompId id);
 
+/* Whether an instruction of the computation itself is a loop. */
+bool comp_has_loop(const Module *module, CompId id);
+
 /* XLA:CPU makes a call of a small loop after copy-insertion, and compiles it as one function.
  * Outside of this function the same instructions round differently
  * (xla/service/cpu/small_while_loop_hoisting_pass.cc). */

@@ -9,13 +9,6 @@
 
 /* ---- calls ---- */
 
-static bool has_loop(const Module *module, CompId comp) {
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    if (inst_get(module, comp_inst(module, comp, i))->opcode == OPCODE_WHILE) return true;
-  }
-  return false;
-}
-
 /* A call that XLA compiles as a function of its own stays: what it computes would round otherwise.
  */
 static bool hides_loop(const Module *module, InstId id) {
@@ -23,7 +16,7 @@ static bool hides_loop(const Module *module, InstId id) {
   if (inst->opcode != OPCODE_CALL || inst->flags & INST_DEAD || inst_is_root(module, id))
     return false;
   CompId callee = inst_callees(module, id)[0];
-  return has_loop(module, callee) && !call_is_compiled_alone(module, id) &&
+  return comp_has_loop(module, callee) && !call_is_compiled_alone(module, id) &&
          str_equal(comp_get(module, inst->parent)->thread, comp_get(module, callee)->thread);
 }
 
