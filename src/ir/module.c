@@ -186,6 +186,13 @@ Str inst_op_name(const Module *module, InstId id) {
   return metadata ? module_span(module, metadata->op_name) : (Str){0};
 }
 
+IdSpan inst_copy_users(const Module *module, InstId id, Arena *arena) {
+  uint32_t len = inst_get(module, id)->users.len;
+  InstId *users = arena_array(arena, InstId, len);
+  if (len) memcpy(users, inst_users(module, id), len * sizeof *users);
+  return (IdSpan){users, len};
+}
+
 uint32_t inst_count_operand(const Module *module, InstId user, InstId operand) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {

@@ -298,6 +298,8 @@ static inline InstId inst_operand(const Module *module, InstId id, uint32_t inde
 static inline const InstId *inst_users(const Module *module, InstId id) {
   return id_list(module, inst_get(module, id)->users);
 }
+/* The users as they are now, in `arena`, for a loop that changes who reads the instruction. */
+IdSpan inst_copy_users(const Module *module, InstId id, Arena *arena);
 static inline const CompId *inst_callees(const Module *module, InstId id) {
   return module->ids.data + inst_get(module, id)->callees;
 }

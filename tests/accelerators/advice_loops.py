@@ -4,19 +4,10 @@ and is called once or a few times. The step is what a checkpoint is put around."
 import jax
 import jax.numpy as jnp
 from jax import lax
-from programs import Program, bf16, f32
+from programs import Program, adds_to, bf16, f32
 
 PROGRAMS, NOTHING = {}, {}
-
-
-def program(make):
-    PROGRAMS[make.__name__] = make
-    return make
-
-
-def nothing(make):
-    NOTHING[make.__name__] = make
-    return make
+program, nothing = adds_to(PROGRAMS), adds_to(NOTHING)
 
 
 @program

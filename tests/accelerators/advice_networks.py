@@ -4,14 +4,10 @@ that of programs.py. Each library is imported by its makers alone, so that progr
 import jax
 import jax.numpy as jnp
 from jax import lax
-from programs import Program, f32
+from programs import Program, adds_to, f32
 
 PROGRAMS = {}
-
-
-def program(make):
-    PROGRAMS[make.__name__] = make
-    return make
+program = adds_to(PROGRAMS)
 
 
 def _sizes_of(sizes):

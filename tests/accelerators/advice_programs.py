@@ -6,19 +6,10 @@ PROGRAMS has those with something to gain, NOTHING those without."""
 import jax
 import jax.numpy as jnp
 from jax import lax
-from programs import Program, bf16, f32, i32, stacked
+from programs import Program, adds_to, bf16, f32, i32, stacked
 
 PROGRAMS, NOTHING = {}, {}
-
-
-def program(make):
-    PROGRAMS[make.__name__] = make
-    return make
-
-
-def nothing(make):
-    NOTHING[make.__name__] = make
-    return make
+program, nothing = adds_to(PROGRAMS), adds_to(NOTHING)
 
 
 # ---- scans ----

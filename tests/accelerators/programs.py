@@ -69,9 +69,15 @@ def make(name, seed):
     return REFUSED[name](f"{seed} {name}") if name in REFUSED else PROGRAMS[name](Sizes(f"{seed} {name}"))
 
 
-def program(make):
-    PROGRAMS[make.__name__] = make
-    return make
+def adds_to(programs):
+    """A decorator that lists a program under its name."""
+    def add(make):
+        programs[make.__name__] = make
+        return make
+    return add
+
+
+program = adds_to(PROGRAMS)
 
 
 def refused(make, many):

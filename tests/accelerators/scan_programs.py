@@ -9,16 +9,12 @@ import jax.numpy as jnp
 from jax import lax
 from programs import (Program, Sizes, cross_entropy, f32, i32, language_loss, llama_layer, llama_shapes, norm, sgd, stacked,
                       transformer_layer, transformer_shapes)
-from programs import _unet, _unet_parameters
+from programs import _unet, _unet_parameters, adds_to
 
 PROGRAMS = {}
+program = adds_to(PROGRAMS)
 PREFIX = "scan_"           # of their names where programs.py has some, too
 BY_HAND = "_by_hand"      # the end of the name of a program with checkpoints
-
-
-def program(make):
-    PROGRAMS[make.__name__] = make
-    return make
 
 
 def as_it_is(body):

@@ -165,6 +165,18 @@ START_TEST(readers_of_all_kinds) {
 }
 END_TEST
 
+/* Whether p gets into its readers. */
+static bool merges_on(const char *target, const char *text) {
+  Fixture fixture = fixture_parse(text);
+  fixture.module->backend.target = target_find(target);
+  Rewrite rewrite = rewrite_begin(fixture.module);
+  IdVec changed = {0};
+  InstId producer = find_inst(fixture.module, "p");
+  bool merges = fuse_into_readers(&rewrite, producer, &changed, fixture.out, fixture.scratch);
+  fixture_free(&fixture);
+  return merges;
+}
+
 /* What shifts elements gets into no other fusion on XLA:TPU, which needs one window for all of it.
  */
 START_TEST(what_shifts_elements) {
@@ -185,14 +197,7 @@ START_TEST(what_shifts_elements) {
            "ENTRY e {\n i = f32[8] parameter(0)\n p = f32[8] fusion(i), kind=kLoop, calls=first\n"
            " ROOT q = f32[8] fusion(p), kind=kLoop, calls=second\n}\n",
            shifts[_i].first);
-  Fixture fixture = fixture_parse(text);
-  fixture.module->backend.target = target_find(shifts[_i].target);
-  Rewrite rewrite = rewrite_begin(fixture.module);
-  IdVec changed = {0};
-  InstId producer = find_inst(fixture.module, "p");
-  ck_assert_int_eq(fuse_into_readers(&rewrite, producer, &changed, fixture.out, fixture.scratch),
-                   shifts[_i].merges);
-  fixture_free(&fixture);
+  ck_assert_int_eq(merges_on(shifts[_i].target, text), shifts[_i].merges);
 }
 END_TEST
 
@@ -217,14 +222,7 @@ START_TEST(views_on_tpu) {
            "ENTRY e {\n i = %s parameter(0)\n p = %s fusion(i), kind=kLoop, calls=first\n"
            " w = %s bitcast(p)\n ROOT q = %s fusion(w), kind=kLoop, calls=second\n}\n",
            array, array, view, view, array, array, view, view);
-  Fixture fixture = fixture_parse(text);
-  fixture.module->backend.target = target_find("tpu");
-  Rewrite rewrite = rewrite_begin(fixture.module);
-  IdVec changed = {0};
-  InstId producer = find_inst(fixture.module, "p");
-  ck_assert_int_eq(fuse_into_readers(&rewrite, producer, &changed, fixture.out, fixture.scratch),
-                   views[_i].merges);
-  fixture_free(&fixture);
+  ck_assert_int_eq(merges_on("tpu", text), views[_i].merges);
 }
 END_TEST
 

@@ -173,11 +173,9 @@ static void clone_path(Visit *visit, InstId source, InstId user) {
 
 static void clone_for_readers(Visit *visit, InstId id) {
   const Module *module = visit->compat->module;
-  uint32_t num_users = inst_get(module, id)->users.len;
-  InstId *users = arena_array(visit->arena, InstId, num_users);
-  memcpy(users, inst_users(module, id), num_users * sizeof *users);
-  for (uint32_t i = 0; i < num_users; i++) {
-    if (!item_get(&visit->list, users[i])->is_placed) clone_path(visit, id, users[i]);
+  IdSpan users = inst_copy_users(module, id, visit->arena);
+  for (uint32_t i = 0; i < users.len; i++) {
+    if (!item_get(&visit->list, users.ids[i])->is_placed) clone_path(visit, id, users.ids[i]);
   }
 }
 

@@ -129,11 +129,9 @@ static bool has_waiting_element(const Module *module, InstId fusion) {
  * users of the fusion. */
 static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
   Module *module = dce->module;
-  uint32_t num_gtes = inst_get(module, fusion)->users.len;
-  InstId *gtes = arena_array(dce->scratch, InstId, num_gtes);
-  memcpy(gtes, inst_users(module, fusion), num_gtes * sizeof *gtes);
-  for (uint32_t g = 0; g < num_gtes; g++) {
-    InstId gte = gtes[g];
+  IdSpan gtes = inst_copy_users(module, fusion, dce->scratch);
+  for (uint32_t g = 0; g < gtes.len; g++) {
+    InstId gte = gtes.ids[g];
     rewrite_replace_all_uses(dce->rewrite, gte, fusion, dce->scratch);
     module_move_control_successors(module, gte, fusion);
     module_remove_inst(module, gte);

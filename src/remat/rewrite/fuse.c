@@ -13,8 +13,7 @@ static int64_t kind_of(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode != OPCODE_FUSION || inst->flags & INST_DEAD) return FUSION_CUSTOM;
   if (inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING)) return FUSION_CUSTOM;
-  if (inst->origin == NO_ID) return FUSION_LOOP;
-  return inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM);
+  return rewrite_fusion_kind(module, id);
 }
 
 static bool may_be_merged(const Module *module, InstId id) {

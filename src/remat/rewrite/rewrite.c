@@ -152,16 +152,19 @@ void rewrite_write_out_elements(Rewrite *rewrite, Arena *scratch) {
   }
 }
 
+int64_t rewrite_fusion_kind(const Module *module, InstId fusion) {
+  if (inst_get(module, fusion)->origin == NO_ID) return FUSION_LOOP;
+  return inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM);
+}
+
 void rewrite_replace_all_uses(Rewrite *rewrite, InstId old, InstId new_operand, Arena *scratch) {
   Module *module = rewrite->module;
   ArenaMark mark = arena_mark(scratch);
-  uint32_t num_users = inst_get(module, old)->users.len;
-  InstId *users = arena_array(scratch, InstId, num_users);
-  if (num_users) memcpy(users, inst_users(module, old), num_users * sizeof *users);
-  for (uint32_t i = 0; i < num_users; i++) {
-    for (uint32_t k = 0; k < inst_get(module, users[i])->num_operands; k++) {
-      if (inst_operand(module, users[i], k) != old) continue;
-      rewrite_set_operand(rewrite, users[i], k, new_operand);
+  IdSpan users = inst_copy_users(module, old, scratch);
+  for (uint32_t i = 0; i < users.len; i++) {
+    for (uint32_t k = 0; k < inst_get(module, users.ids[i])->num_operands; k++) {
+      if (inst_operand(module, users.ids[i], k) != old) continue;
+      rewrite_set_operand(rewrite, users.ids[i], k, new_operand);
     }
   }
   Computation *comp = comp_get(module, inst_get(module, old)->parent);

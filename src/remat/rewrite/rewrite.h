@@ -196,6 +196,9 @@ void rewrite_write_out(Rewrite *rewrite, InstId gte, Str name);
  * O(instructions + users). */
 void rewrite_write_out_elements(Rewrite *rewrite, Arena *scratch);
 
+/* The FusionKind of a fusion: a loop if it is a new one, otherwise what its text says. */
+int64_t rewrite_fusion_kind(const Module *module, InstId fusion);
+
 /* Makes every user of `old` read `new_operand` instead. If `old` is the root of its computation,
  * `new_operand` becomes the root. */
 void rewrite_replace_all_uses(Rewrite *rewrite, InstId old, InstId new_operand, Arena *scratch);

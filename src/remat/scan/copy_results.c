@@ -38,8 +38,7 @@ void scan_copy_results(Rewrite *rewrite, Schedule *schedule, Arena *scratch) {
     const Instruction *inst = inst_get(module, id);
     bool is_in_sequence = inst->parent < schedule->num_comps && schedule->of[inst->parent].len > 0;
     if (inst->opcode != OPCODE_FUSION || inst->flags & INST_DEAD || !is_in_sequence) continue;
-    bool is_loop = inst->origin == NO_ID ||
-                   inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM) == FUSION_LOOP;
-    if (is_loop) copy_results_of(rewrite, inst_callees(module, id)[0], schedule, scratch);
+    if (rewrite_fusion_kind(module, id) == FUSION_LOOP)
+      copy_results_of(rewrite, inst_callees(module, id)[0], schedule, scratch);
   }
 }

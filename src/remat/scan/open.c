@@ -237,14 +237,12 @@ static bool has_barriers(const Loops *loops, const Loop *loop) {
 static void skip_tuple(Rewrite *rewrite, InstId tuple, Arena *scratch) {
   Module *module = rewrite->module;
   ArenaMark mark = arena_mark(scratch);
-  uint32_t num_users = inst_get(module, tuple)->users.len;
-  InstId *users = arena_array(scratch, InstId, num_users);
-  if (num_users) memcpy(users, inst_users(module, tuple), num_users * sizeof *users);
-  for (uint32_t i = 0; i < num_users; i++) {
-    const Instruction *user = inst_get(module, users[i]);
-    if (user->opcode != OPCODE_GET_TUPLE_ELEMENT || inst_is_root(module, users[i])) continue;
+  IdSpan users = inst_copy_users(module, tuple, scratch);
+  for (uint32_t i = 0; i < users.len; i++) {
+    const Instruction *user = inst_get(module, users.ids[i]);
+    if (user->opcode != OPCODE_GET_TUPLE_ELEMENT || inst_is_root(module, users.ids[i])) continue;
     InstId element = inst_operand(module, tuple, (uint32_t)user->index);
-    rewrite_replace_all_uses(rewrite, users[i], element, scratch);
+    rewrite_replace_all_uses(rewrite, users.ids[i], element, scratch);
   }
   arena_reset(scratch, mark);
 }

@@ -415,9 +415,7 @@ static void derive_counter(Segmenter *segmenter, const NewLoop *again, uint32_t 
   ElementType type = (ElementType)shape_get(&module->shapes, shape)->type;
   int64_t step = segmenter->writer->counts[e][1] - segmenter->writer->counts[e][0];
   uint32_t position = maker->position[again->param] + 1;
-  uint32_t num_users = inst_get(module, again->param)->users.len;
-  InstId *users = arena_array(maker->arena, InstId, num_users);
-  memcpy(users, inst_users(module, again->param), num_users * sizeof *users);
+  IdSpan users = inst_copy_users(module, again->param, maker->arena);
   InstId base = rewrite_add_element(segmenter->rewrite, again->param, e, shape);
   maker_insert(maker, base, position);
   Kernel kernel = kernel_begin(segmenter->rewrite, again->body, maker->is_fused, maker->arena);
@@ -430,9 +428,9 @@ static void derive_counter(Segmenter *segmenter, const NewLoop *again, uint32_t 
   if (shape != scalar) value = kernel_op(&kernel, OPCODE_RESHAPE, shape, &value, 1);
   value = kernel_end(&kernel, value);
   maker_insert_all(maker, &kernel.made, position);
-  for (uint32_t i = 0; i < num_users; i++) {
-    if (inst_get(module, users[i])->index == e)
-      rewrite_replace_all_uses(segmenter->rewrite, users[i], value, maker->arena);
+  for (uint32_t i = 0; i < users.len; i++) {
+    if (inst_get(module, users.ids[i])->index == e)
+      rewrite_replace_all_uses(segmenter->rewrite, users.ids[i], value, maker->arena);
   }
   rewrite_set_operand(segmenter->rewrite, again->root, e, base);
 }

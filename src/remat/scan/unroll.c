@@ -43,13 +43,11 @@ static void own_callees(Unroller *unroller, NewInsts copies) {
 /* What takes an element of a tuple reads the element itself. */
 static void forward_elements(Unroller *unroller, InstId tuple) {
   Module *module = unroller->module;
-  uint32_t count = inst_get(module, tuple)->users.len;
-  InstId *users = arena_array(unroller->arena, InstId, count);
-  if (count) memcpy(users, inst_users(module, tuple), count * sizeof *users);
-  for (uint32_t i = 0; i < count; i++) {
-    const Instruction *user = inst_get(module, users[i]);
+  IdSpan users = inst_copy_users(module, tuple, unroller->arena);
+  for (uint32_t i = 0; i < users.len; i++) {
+    const Instruction *user = inst_get(module, users.ids[i]);
     if (user->opcode != OPCODE_GET_TUPLE_ELEMENT) continue;
-    rewrite_replace_all_uses(unroller->rewrite, users[i], unroller->values[user->index],
+    rewrite_replace_all_uses(unroller->rewrite, users.ids[i], unroller->values[user->index],
                              unroller->arena);
   }
 }
