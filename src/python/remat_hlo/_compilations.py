@@ -8,7 +8,7 @@ import sys
 
 import jax
 
-from . import _before, _plugins, _trials
+from . import _assigned, _before, _plugins, _trials
 from ._decide import NO_BETTER, REFUSED, SLOWER, WITHIN
 from ._limits import auto_limit, device_and_limit, device_of
 from ._refusals import is_out_of_memory
@@ -82,22 +82,14 @@ def _take_back(compilation, outcome):
     compilation.changed.clear()
 
 
-def _refuse(compilation, why):
-    _take_back(compilation, REFUSED)
+def _refuse(compilation, why, outcome=REFUSED):
+    _take_back(compilation, outcome)
     warn_once("refused", f"{why}; it is compiled as it was")
-
-
-def _temp_bytes(executable):
-    return executable.get_compiled_memory_stats().temp_size_in_bytes
 
 
 def _meets(executable, report):
     """Whether a program that is one module meets the limit of the report on it, by what XLA has assigned."""
-    sizes = executable.get_compiled_memory_stats()
-    new_outputs = sizes.output_size_in_bytes - sizes.alias_size_in_bytes
-    counted = {"temp": sizes.temp_size_in_bytes, "temp+outputs": sizes.temp_size_in_bytes + new_outputs,
-               "total": sizes.argument_size_in_bytes + sizes.temp_size_in_bytes + new_outputs}
-    return counted[report.limit_counts] <= report.limit_bytes
+    return _assigned.counted_bytes(executable, report.limit_counts) <= report.limit_bytes
 
 
 def _needless(compilation, made, plain):
@@ -106,7 +98,7 @@ def _needless(compilation, made, plain):
     reports = [report for _, report in compilation.changed]
     if all((report.added_time or 0) <= 0 for report in reports):
         return None
-    if _temp_bytes(made) >= _temp_bytes(plain):
+    if _assigned.temp_bytes(made) >= _assigned.temp_bytes(plain):
         return NO_BETTER
     return WITHIN if len(reports) == 1 and _meets(plain, reports[0]) else None
 
@@ -118,9 +110,9 @@ def _may_be_worse(options, platform, compilation, executable):
         return False
     try:
         device = device_of(platform, compilation)
-        least = sum(_plugins.least_temp_bytes(platform, report.before, device)
+        least = sum(_plugins.least_assigned.temp_bytes(platform, report.before, device)
                     for _, report in compilation.changed)
-        return options.check == "always" or _temp_bytes(executable) > least
+        return options.check == "always" or _assigned.temp_bytes(executable) > least
     except Exception:  # an executable that says nothing about its memory
         return False
 
@@ -169,15 +161,15 @@ def _beside_as_it_was(options, platform, compilation, compile_again, made):
     except Exception as error:
         LOGGER.debug("remat_hlo: %s as it was does not compile: %s", compilation.name, first_line(error))
         return made
-    if is_sized and _temp_bytes(made) > _temp_bytes(plain):
+    if is_sized and _assigned.temp_bytes(made) > _assigned.temp_bytes(plain):
         _refuse(compilation, f"XLA assigns more temporaries to {_changed_name(compilation)} as it was rewritten "
-                "than without that")
+                "than without that", NO_BETTER)
         return plain
     outcome = _needless(compilation, made, plain) if is_sized else None
     if outcome:
         if options.verbose:
-            say(f"{_changed_name(compilation)} is compiled as it was: XLA assigns {format_bytes(_temp_bytes(plain))} of "
-                f"temporaries to it then, and {format_bytes(_temp_bytes(made))} as it was rewritten")
+            say(f"{_changed_name(compilation)} is compiled as it was: XLA assigns {format_bytes(_assigned.temp_bytes(plain))} of "
+                f"temporaries to it then, and {format_bytes(_assigned.temp_bytes(made))} as it was rewritten")
         _take_back(compilation, outcome)
         return plain
     if is_timed:
@@ -249,11 +241,10 @@ def guard_compilations(register):
         with _compilation(name, options, *devices) as compilation:
             if options is not None and options.stage == _before.STAGE:
                 return _compile_before(inner, compilation, backend, module, *arguments, **named)
-            try:
-                made = compile_it()
-            except Exception as error:
+            made, error = _assigned.compile_within_limit(options, backend.platform, compilation, compile_it)
+            if error is not None:
                 if not compilation.changed:
-                    raise
+                    raise error
                 return _after_failure(compilation, compile_it, error)
             return _beside_as_it_was(options, backend.platform, compilation, compile_it, made)
 

@@ -16,10 +16,11 @@ from ._module import parse
 from ._sizes import Budget, format_bytes, format_change, format_percent, parse_budget, parse_part
 
 # What a report says became of a module.
-CHANGED, SMALL, WITHIN, LITTLE, NO_BETTER, OTHER_NAME, FAILED, REFUSED, HARDLY, SLOWER = (
+CHANGED, SMALL, WITHIN, LITTLE, NO_BETTER, OTHER_NAME, FAILED, REFUSED, HARDLY, SLOWER, EXCEEDED = (
     "rematerialized", "small", "within the budget", "left as it is: little is reducible",
     "left as it is: no result is better", "name does not match", "failed", "refused by XLA",
-    "left as it is: the result hardly helps", "taken back: slower than allowed")
+    "left as it is: the result hardly helps", "taken back: slower than allowed",
+    "dropped: XLA assigns more than was predicted")
 # Results below this part of the peak are not recomputed, unless a limit is given.
 SMALL_SHARE = 256
 # XLA:CPU marks calls of loops like this that it compiles as functions of their own, which stay as they are;
@@ -40,6 +41,7 @@ class LiveReport:
     mem_limit: str
     limit_bytes: typing.Optional[int] = None
     limit_counts: str = "total"
+    sought_bytes: typing.Optional[int] = None  # a lower limit to search under, as XLA exceeded a prediction
     is_met: typing.Optional[bool] = None
     is_below_bound: bool = False  # no result can meet the limit, so the least is looked for
     is_eager: bool = False  # an operation outside of any jit of the program
@@ -84,6 +86,8 @@ class LiveReport:
         if prospect == "within":
             self.outcome, self.is_met = WITHIN, True
             return None
+        if self.sought_bytes is not None:
+            budget = Budget("bytes", self.sought_bytes)
         if not has_bound or options.modes != "recompute":
             return budget
         if prospect == "little":
@@ -198,12 +202,13 @@ class Decision(typing.NamedTuple):
     modules: tuple = ()  # as it was read and as it became, if there is a text
 
 
-def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default", target="auto"):
+def decide(text, options, *, mem_limit=None, sought_bytes=None, device="cpu", scheduler="default", target="auto"):
     """Decides about a module, given as text. `mem_limit` replaces that of the options, where that is
-    auto; `device` and `scheduler` replace those that are auto. Raises what the library raises."""
+    auto; `device` and `scheduler` replace those that are auto. Where XLA has exceeded a limit that was to be met,
+    `sought_bytes` is the lower one to search under. Raises what the library raises."""
     limit = mem_limit if mem_limit is not None else options.mem_limit
     report = LiveReport("", SMALL, options.stage, str(options.mem_limit),
-                        limit_counts=options.limit_counts)
+                        limit_counts=options.limit_counts, sought_bytes=sought_bytes)
     phases = Phases(report.seconds)
     device = device if options.device == "auto" else options.device
     is_scheduled = options.stage == "POST_SCHEDULER"
@@ -291,7 +296,8 @@ def file_stem(name):
 
 def _stem(options, report):
     """What the files are called that are about a module under these options."""
-    return f"{file_stem(report.name)}.{report.digest}.{options.digest(report.limit_bytes)[:12]}"
+    limits = [limit for limit in (report.limit_bytes, report.sought_bytes) if limit is not None]
+    return f"{file_stem(report.name)}.{report.digest}.{options.digest(*limits)[:12]}"
 
 
 def _hand_made(folder):

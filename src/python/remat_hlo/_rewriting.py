@@ -60,18 +60,19 @@ def transform(options, compilations, platform, serialized):
     device, limit = device_and_limit(options, platform, compilations[0] if compilations else None)
     if limit is None:
         return None
-    key = _key(options, limit, platform, device, serialized)
+    sought_bytes = compilations[0].sought_bytes if compilations else None
+    key = _key(options, limit, sought_bytes, platform, device, serialized)
     cached = _from_cache(key)
     if cached is None:
         start = time.perf_counter()
         text = _text.text_of(serialized)
         seconds = time.perf_counter() - start
-        decision = _decide_on(options, limit, platform, device, serialized, text)
+        decision = _decide_on(options, limit, sought_bytes, platform, device, serialized, text)
         report = decision.report
         report.seconds = {"to text": seconds, **report.seconds}
         made = None if decision.text is None else _write(decision, serialized)
         if report.outcome != FAILED:
-            _to_cache(key, report, made)
+            _to_cache(key, dataclasses.replace(report), made)  # what XLA says of it later is no part of the cache
     else:
         report = dataclasses.replace(cached[0], from_cache=True, seconds={})
         made = cached[1]
@@ -124,12 +125,12 @@ def write_text(text, mark):
         _decide.add_mark(text, NAME, mark)).as_serialized_hlo_module_proto()
 
 
-def _decide_on(options, limit, platform, device, serialized, text):
+def _decide_on(options, limit, sought_bytes, platform, device, serialized, text):
     """What becomes of a module, also where deciding fails."""
     text = _decide.add_counts(text, *_proto.device_counts(serialized))
     try:
         decision = _decide.decide(
-            text, options, mem_limit=limit, device=device, scheduler=_scheduler_of(platform),
+            text, options, mem_limit=limit, sought_bytes=sought_bytes, device=device, scheduler=_scheduler_of(platform),
             target=_plugins.target_of(platform))
     except (Exception, RecursionError) as error:  # a module that fails is no reason to stop others
         name = text[:200].partition("\n")[0].removeprefix("HloModule ").partition(",")[0]
@@ -160,13 +161,13 @@ def _mark(report):
 
 # ---- the cache ----
 
-def _key(options, limit, platform, device, serialized):
+def _key(options, limit, sought_bytes, platform, device, serialized):
     """The module but for its id, which XLA gives anew to each, and all that decides."""
     digest = hashlib.sha256()
     for number, _, begin, end in _proto.fields(serialized):
         if number != _proto.ID:
             digest.update(serialized[begin:end])
-    return digest.hexdigest(), options.digest(limit, platform, device, _decide.plan_key(options),
+    return digest.hexdigest(), options.digest(limit, sought_bytes, platform, device, _decide.plan_key(options),
                                               options.plan_dir)
 
 
