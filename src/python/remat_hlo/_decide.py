@@ -16,11 +16,11 @@ from ._module import parse
 from ._sizes import Budget, format_bytes, format_change, format_percent, parse_budget, parse_part
 
 # What a report says became of a module.
-CHANGED, SMALL, WITHIN, LITTLE, NO_BETTER, OTHER_NAME, FAILED, REFUSED, HARDLY, SLOWER, EXCEEDED = (
+CHANGED, SMALL, WITHIN, LITTLE, NO_BETTER, OTHER_NAME, FAILED, REFUSED, HARDLY, SLOWER, EXCEEDED, EAGER = (
     "rematerialized", "small", "within the budget", "left as it is: little is reducible",
     "left as it is: no result is better", "name does not match", "failed", "refused by XLA",
     "left as it is: the result hardly helps", "taken back: slower than allowed",
-    "dropped: XLA assigns more than was predicted")
+    "dropped: XLA assigns more than was predicted", "left as it is: an operation outside of any jit")
 # Results below this part of the peak are not recomputed, unless a limit is given.
 SMALL_SHARE = 256
 # XLA:CPU marks calls of loops like this that it compiles as functions of their own, which stay as they are;

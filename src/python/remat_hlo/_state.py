@@ -10,6 +10,7 @@ import typing
 import jax
 
 from . import _trials
+from ._decide import EAGER, LiveReport
 from ._options import Options
 
 NAME = "remat_hlo"
@@ -89,6 +90,14 @@ def first_line(error):
 def remember(report):
     with state.lock:
         state.reports.append(report)
+
+
+def note_eager(options, name):
+    """Notes that an operation outside of any jit is left alone under a budget that is a part of what each module takes:
+    that says nothing of what the program takes."""
+    report = LiveReport(name, EAGER, options.stage, str(options.mem_limit), is_eager=True)
+    remember(report)
+    tell(options, report)
 
 
 # ---- what is replaced in JAX ----
