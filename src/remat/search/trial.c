@@ -75,42 +75,32 @@ static const OrderRules order_rules[NUM_ORDER_RULES] = {
     {.share = 0.85, .hoisting = CONES},
 };
 
-/* ---- one trial ---- */
+/* ---- the moves of a trial ---- */
 
 static void add_found(Trial *trial, const PricedLine *priced, bool is_end) {
   trial->found[trial->num_found] = *priced;
   trial->is_end[trial->num_found++] = is_end;
 }
 
-PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
-                        Arena *scratch) {
-  PricedLine mended = *priced;
-  const RematParameters *parameters = priced->line.graph->parameters;
-  for (int i = 0; i < parameters->search_mend_passes && mended.excess > 0; i++) {
-    double before = mended.excess;
-    Line line = line_mended(&mended.line, goal->limit_bytes, goal->rules->keeps_order, patience,
-                            out, scratch);
-    mended = priced_measure(&line, goal->limit_bytes, scratch);
-    if (mended.excess > 0.8 * before) break;
-  }
-  return priced_trimmed(&mended.line, goal->limit_bytes, patience, out, scratch);
-}
+/* A trial that runs: the order that its moves have come to, and how it was measured if it is hoisted
+ * from a line. */
+typedef struct TrialRun {
+  const Trials *trials;
+  const Goal *goal;
+  Trial *trial;
+  Line order;
+  PricedLine hoisted;
+  uint32_t prices;    /* the rules for prices */
+  uint32_t num_known; /* lines found before the order was priced */
+  Arena *out, *scratch;
+} TrialRun;
 
-/* Decides what an order recomputes. What exceeds the limit by little is mended as well, if the
- * trial goes on from a line, and unless it takes more time than the best one. */
-static void price(const Goal *goal, Trial *trial, const Line *order, uint32_t prices, Arena *out,
-                  Arena *scratch) {
-  PricedLine found = price_line(order, goal->limit_bytes, &price_rules[prices],
-                                goal->rules->keeps_order, &trial->patience, out, scratch);
-  add_found(trial, &found, false);
-  double mendable = (double)order->graph->parameters->search_mendable;
-  bool may_mend = trial->kind == TRIAL_IMPROVE && !found.fits &&
-                  found.excess * mendable < goal->given_excess &&
-                  (!goal->has_fit || found.seconds < goal->seconds);
-  if (!may_mend) return;
-  PricedLine mended = trial_mended(goal, &found, &trial->patience, out, scratch);
-  add_found(trial, &mended, !mended.fits);
-}
+/* A row of the table of moves. `apply` returns false where the trial ends. */
+typedef struct TrialMove {
+  unsigned kinds;                         /* of trials that have it, a bit for each */
+  bool (*is_of_use)(const TrialRun *run); /* NULL = always */
+  bool (*apply)(TrialRun *run);
+} TrialMove;
 
 static int64_t share_of(const Goal *goal, double share) {
   return share < 1 ? (int64_t)((double)goal->limit_bytes * share) : goal->limit_bytes;
@@ -135,65 +125,148 @@ static bool is_known(const Trials *trials, const Line *line) {
   return false;
 }
 
-static void try_rules(const Trials *trials, Trial *trial, Arena *out, Arena *scratch) {
+/* The order that rules make of the given line. */
+static bool make_order(TrialRun *run) {
+  Trial *trial = run->trial;
   bool is_new;
-  trial->line = trial_make_order(&trials->goal, trials->given, trial->rules, &trial->patience,
-                                 &is_new, out, scratch);
+  trial->line = trial_make_order(run->goal, run->trials->given, trial->rules, &trial->patience,
+                                 &is_new, run->out, run->scratch);
   trial->num_spent_on_order = trial->patience.num_spent;
-  if (is_new && !is_known(trials, &trial->line))
-    price(&trials->goal, trial, &trial->line, trial->prices, out, scratch);
+  run->order = trial->line;
+  return is_new && !is_known(run->trials, &trial->line);
 }
 
-/* A first run may come after what overwrites the first run that it reads. Prices lead to another
- * run for it to read, most often. */
-static void drop_invalid(Trial *trial, uint32_t first, Arena *scratch) {
-  uint32_t num_kept = first;
-  for (uint32_t i = first; i < trial->num_found; i++) {
-    if (!line_is_valid(&trial->found[i].line, scratch)) continue;
-    trial->found[num_kept] = trial->found[i];
-    trial->is_end[num_kept++] = trial->is_end[i];
-  }
-  trial->num_found = num_kept;
+static bool take_order(TrialRun *run) {
+  run->order = run->trial->order->line;
+  return true;
 }
 
-/* Goes on from a line in an order that has less excess, with the line's runs as the steps. A line
- * that fits is ordered for a lower limit, so that some of its runs turn out unnecessary. If it fits
- * then, this is a new order for the original steps as well, in which all is decided again. */
-static void improve(const Goal *goal, Trial *trial, Arena *out, Arena *scratch) {
+/* Orders a line anew, with its runs as the steps, so that it has less excess; one that fits for a
+ * lower limit, so that some of its runs turn out unnecessary. */
+static bool hoist_again(TrialRun *run) {
   static const HoistRules rules[] = {
       {.moves_cones = true, .num_sweeps = 2},
       {.moves_cones = true, .is_tolerant = true, .frees_sources = true, .num_sweeps = 2}};
   static const double lower[] = {0.97, 0.9, 0.8, 0.95};
   uint32_t num_lower = sizeof lower / sizeof *lower;
-  uint32_t prices = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
+  const Goal *goal = run->goal;
+  Trial *trial = run->trial;
   double share = trial->improved->fits ? lower[trial->level % num_lower] : 1;
-  Line order = trial->improved->line;
+  run->prices = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
+  run->order = trial->improved->line;
   if (!goal->rules->keeps_order)
-    order = hoist(&order, share_of(goal, share), &rules[trial->level & 1], &trial->patience, out,
-                  scratch);
-  PricedLine ordered = priced_measure(&order, goal->limit_bytes, scratch);
-  if (ordered.fits) {
-    ordered = priced_trimmed(&order, goal->limit_bytes, &trial->patience, out, scratch);
-    add_found(trial, &ordered, false);
-    if (goal->rules->keeps_order) return;
-    order = line_of_first_runs(&order, out);
-  }
-  uint32_t num_known = trial->num_found;
-  price(goal, trial, &order, prices, out, scratch);
-  if (order.graph->has_overwriters && ordered.fits) drop_invalid(trial, num_known, scratch);
+    run->order = hoist(&run->order, share_of(goal, share), &rules[trial->level & 1],
+                       &trial->patience, run->out, run->scratch);
+  run->hoisted = priced_measure(&run->order, goal->limit_bytes, run->scratch);
+  return true;
 }
+
+static bool has_hoisted(const TrialRun *run) {
+  return run->hoisted.fits;
+}
+
+/* Takes back runs that are not needed. If the hoisted line fits, it is a new order for the original
+ * steps as well, in which all is decided again. */
+static bool trim(TrialRun *run) {
+  Trial *trial = run->trial;
+  PricedLine trimmed = priced_trimmed(&run->order, run->goal->limit_bytes, &trial->patience,
+                                      run->out, run->scratch);
+  add_found(trial, &trimmed, false);
+  if (run->goal->rules->keeps_order) return false;
+  run->order = line_of_first_runs(&run->order, run->out);
+  run->num_known = trial->num_found;
+  return true;
+}
+
+/* Decides what an order recomputes. */
+static bool price(TrialRun *run) {
+  PricedLine found =
+      price_line(&run->order, run->goal->limit_bytes, &price_rules[run->prices],
+                 run->goal->rules->keeps_order, &run->trial->patience, run->out, run->scratch);
+  add_found(run->trial, &found, false);
+  return true;
+}
+
+/* What exceeds the limit by little is mended as well, unless it takes more time than the best line.
+ */
+static bool is_mendable(const TrialRun *run) {
+  const Goal *goal = run->goal;
+  const PricedLine *priced = &run->trial->found[run->trial->num_found - 1];
+  double mendable = (double)priced->line.graph->parameters->search_mendable;
+  return !priced->fits && priced->excess * mendable < goal->given_excess &&
+         (!goal->has_fit || priced->seconds < goal->seconds);
+}
+
+PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
+                        Arena *scratch) {
+  PricedLine mended = *priced;
+  const RematParameters *parameters = priced->line.graph->parameters;
+  for (int i = 0; i < parameters->search_mend_passes && mended.excess > 0; i++) {
+    double before = mended.excess;
+    Line line = line_mended(&mended.line, goal->limit_bytes, goal->rules->keeps_order, patience,
+                            out, scratch);
+    mended = priced_measure(&line, goal->limit_bytes, scratch);
+    if (mended.excess > 0.8 * before) break;
+  }
+  return priced_trimmed(&mended.line, goal->limit_bytes, patience, out, scratch);
+}
+
+static bool mend(TrialRun *run) {
+  Trial *trial = run->trial;
+  PricedLine mended = trial_mended(run->goal, &trial->found[trial->num_found - 1],
+                                   &trial->patience, run->out, run->scratch);
+  add_found(trial, &mended, !mended.fits);
+  return true;
+}
+
+static bool may_be_invalid(const TrialRun *run) {
+  return run->order.graph->has_overwriters && run->hoisted.fits;
+}
+
+/* A first run may come after what overwrites the first run that it reads. Prices lead to another
+ * run for it to read, most often. */
+static bool drop_invalid(TrialRun *run) {
+  Trial *trial = run->trial;
+  uint32_t num_kept = run->num_known;
+  for (uint32_t i = run->num_known; i < trial->num_found; i++) {
+    if (!line_is_valid(&trial->found[i].line, run->scratch)) continue;
+    trial->found[num_kept] = trial->found[i];
+    trial->is_end[num_kept++] = trial->is_end[i];
+  }
+  trial->num_found = num_kept;
+  return true;
+}
+
+#define BY_RULES (1u << TRIAL_RULES)
+#define OF_ORDER (1u << TRIAL_ORDER)
+#define IMPROVING (1u << TRIAL_IMPROVE)
+
+/* What is done in a trial, from the first row to the last one. */
+static const TrialMove moves[] = {
+    {.kinds = BY_RULES, .apply = make_order},
+    {.kinds = OF_ORDER, .apply = take_order},
+    {.kinds = IMPROVING, .apply = hoist_again},
+    {.kinds = IMPROVING, .is_of_use = has_hoisted, .apply = trim},
+    {.kinds = BY_RULES | OF_ORDER | IMPROVING, .apply = price},
+    {.kinds = IMPROVING, .is_of_use = is_mendable, .apply = mend},
+    {.kinds = IMPROVING, .is_of_use = may_be_invalid, .apply = drop_invalid},
+};
 
 /* A task. */
 static void run_trial(void *context, uint32_t number, Arena *out, Arena *scratch) {
   Trials *trials = context;
   Trial *trial = &trials->list[number];
+  TrialRun run = {.trials = trials,
+                  .goal = &trials->goal,
+                  .trial = trial,
+                  .prices = trial->prices,
+                  .out = out,
+                  .scratch = scratch};
   trial->num_found = 0;
-  switch (trial->kind) {
-    case TRIAL_RULES: try_rules(trials, trial, out, scratch); break;
-    case TRIAL_ORDER:
-      price(&trials->goal, trial, &trial->order->line, trial->prices, out, scratch);
-      break;
-    case TRIAL_IMPROVE: improve(&trials->goal, trial, out, scratch); break;
+  for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+    const TrialMove *move = &moves[i];
+    if (!(move->kinds & 1u << trial->kind) || (move->is_of_use && !move->is_of_use(&run))) continue;
+    if (!move->apply(&run)) return;
   }
 }
 
