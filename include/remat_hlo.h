@@ -515,8 +515,9 @@ enum {
   RH_UNFUSE_INPUT = 2,
   RH_UNFUSE_OUTPUT = 4,
   RH_UNFUSE_ALL = 7, /* custom fusions are never unfused */
-  /* Values that several loop fusions compute, each for itself, get a fusion of their own, where that
-     changes no bit. rh_remat does it by itself where it meets a budget that is missed otherwise. */
+  /* Values that several loop fusions compute, each for itself, get a fusion of their own, where
+     that changes no bit. rh_remat does it by itself where it meets a budget that is missed
+     otherwise. */
   RH_UNFUSE_SHARED = 8,
 };
 
@@ -1577,7 +1578,8 @@ typedef struct rh_remedy {
   rh_text source_file;    /* the place of the change */
   int64_t source_line;    /* 0 = unknown */
   rh_text function; /* the function that the change is about, such as one to wrap in a checkpoint */
-  rh_text scope;    /* the scopes of op_name, repeated layers as one pattern: `h_*` and what follows it */
+  rh_text
+      scope; /* the scopes of op_name, repeated layers as one pattern: `h_*` and what follows it */
   rh_text argument; /* the argument of the program that the change is about: `opt_state`; several,
                        which are donated together, are separated by commas */
   const int64_t *parameters; /* the numbers of the entry's parameters that are meant of it */
@@ -1586,11 +1588,12 @@ typedef struct rh_remedy {
   int64_t num_instances; /* how many layers, iterations or arguments it is about; 0 = unknown */
   int64_t every;         /* the change is made at every so-manieth of them; 0 or 1 = at all */
   int64_t segment;       /* iterations of the inner one of two nested loops; 0 = does not apply */
-  int64_t num_chunks;    /* the number of pieces in which something is computed; 0 = does not apply */
-  int64_t bytes_at_peak; /* of the values that the change is about, as far as they live at the peak */
-  int64_t counted_bytes; /* what the limit counts, after the change */
-  int64_t saved_bytes;   /* by how much that is less than before it */
-  int64_t temp_bytes;    /* after the change */
+  int64_t num_chunks; /* the number of pieces in which something is computed; 0 = does not apply */
+  int64_t
+      bytes_at_peak; /* of the values that the change is about, as far as they live at the peak */
+  int64_t counted_bytes;    /* what the limit counts, after the change */
+  int64_t saved_bytes;      /* by how much that is less than before it */
+  int64_t temp_bytes;       /* after the change */
   rh_text peak_instruction; /* where the peak is then, with its origin */
   rh_text peak_op_name;
   rh_text peak_source_file;
@@ -1598,10 +1601,11 @@ typedef struct rh_remedy {
   double added_seconds;  /* modelled, for one execution; negative if the change saves time */
   double added_fraction; /* the same as a fraction of the time before */
   bool is_met;           /* the limit is met by this change alone */
-  int64_t first_line; /* of a checkpoint, the lines of `function` that are the step of a loop, which */
-  int64_t last_line;  /* then goes under the checkpoint; 0 = all of the function does */
-  bool is_step;       /* false where the module does not tell whether the function is called so often
-                         or has such a loop */
+  int64_t
+      first_line; /* of a checkpoint, the lines of `function` that are the step of a loop, which */
+  int64_t last_line; /* then goes under the checkpoint; 0 = all of the function does */
+  bool is_step;      /* false where the module does not tell whether the function is called so often
+                        or has such a loop */
 } rh_remedy;
 
 typedef struct rh_advice_options {
@@ -1611,7 +1615,7 @@ typedef struct rh_advice_options {
   const rh_profile *profile;  /* the device that time is modelled for; NULL = one of which only the
                                  proportions are usual */
   int64_t default_trip_count; /* as for rh_measure_cost; 0 = 1 */
-  uint32_t max_steps; /* of rh_advice.plan; 0 = 4 */
+  uint32_t max_steps;         /* of rh_advice.plan; 0 = 4 */
 } rh_advice_options;
 
 #define RH_ADVICE_OPTIONS_INIT \
@@ -1620,9 +1624,9 @@ typedef struct rh_advice_options {
 /* What may be changed about a program so that it takes less memory. Made by the library. */
 typedef struct rh_advice {
   rh_text module;
-  const char *framework; /* that made the module, as its metadata tells: `jax`, `pytorch`,
-                            `tensorflow` or `unknown` */
-  const char *target;    /* one of RH_TARGETS */
+  const char *framework;   /* that made the module, as its metadata tells: `jax`, `pytorch`,
+                              `tensorflow` or `unknown` */
+  const char *target;      /* one of RH_TARGETS */
   const rh_memory *memory; /* of the module as it is, by the memory model `heap` */
   int64_t limit_bytes;     /* INT64_MAX = none */
   rh_limit_counts limit_counts;
@@ -1638,9 +1642,9 @@ typedef struct rh_advice {
    * before it. Empty if the limit is met as it is, or if nothing helps. */
   const rh_remedy *const *plan;
   size_t num_plan;
-  bool is_met;      /* by the plan; true without a limit */
-  rh_text summary;  /* the plan as a short text, a line for each thing to do; the first line stands
-                       for itself. Says so if there is nothing to gain, or if nothing suffices */
+  bool is_met;     /* by the plan; true without a limit */
+  rh_text summary; /* the plan as a short text, a line for each thing to do; the first line stands
+                      for itself. Says so if there is nothing to gain, or if nothing suffices */
 } rh_advice;
 
 /* Says what to change in the program that a scheduled module was made from, so that it takes less

@@ -27,6 +27,7 @@ NO_ESTIMATE = 1 << 62
 def programs_of(kind, names):
     """Programs by name: pieces of one seed, those of tests/accelerators with sizes of a seed, or held-out ones."""
     import estimate_programs
+    import judged_programs  # adds to the held-out ones  # noqa: F401
     import programs
     if kind == "held_out":
         return {name: programs.Program(*estimate_programs.HELD_OUT[name]())

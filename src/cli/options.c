@@ -217,12 +217,9 @@ static bool parse_words(const char *value, const Word *words, int *bits) {
   }
 }
 
-static const Word unfuse_words[] = {{"loop", RH_UNFUSE_LOOP},
-                                    {"input", RH_UNFUSE_INPUT},
-                                    {"output", RH_UNFUSE_OUTPUT},
-                                    {"all", RH_UNFUSE_ALL},
-                                    {"shared", RH_UNFUSE_SHARED},
-                                    {NULL, 0}};
+static const Word unfuse_words[] = {{"loop", RH_UNFUSE_LOOP},     {"input", RH_UNFUSE_INPUT},
+                                    {"output", RH_UNFUSE_OUTPUT}, {"all", RH_UNFUSE_ALL},
+                                    {"shared", RH_UNFUSE_SHARED}, {NULL, 0}};
 
 static const Word remat_mode_words[] = {{"recompute", RH_REMAT_RECOMPUTE},
                                         {"compress", RH_REMAT_COMPRESS},

@@ -88,8 +88,7 @@ static const struct {
      UNIT_READ, 16},
     {"", "p = f32[128,128]" T " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)} copy(p)\n",
      UNIT_KERNEL, 2},
-    {"",
-     "p = f32[8192,128]" V " parameter(0)\n ROOT x = f32[8192,128]{0,1:T(8,128)S(1)} copy(p)\n",
+    {"", "p = f32[8192,128]" V " parameter(0)\n ROOT x = f32[8192,128]{0,1:T(8,128)S(1)} copy(p)\n",
      UNIT_TRANSPOSING, 3},
     {"",
      "p = f32[8,8,128]{2,1,0:T(8,128)} parameter(0)\n ROOT x = f32[8,8,128]{2,0,1:T(8,128)} "
@@ -103,20 +102,22 @@ static const struct {
     /* what ends as less than 32 bits, and what is reduced, if no result of 32 is as large */
     {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = bf16[100,200]" T " convert(p)\n",
      UNIT_STAGED, 26},
-    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n",
-     UNIT_STAGED, 0},
+    {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n", UNIT_STAGED,
+     0},
     {ADD,
      "p = f32[100,200]" T " parameter(0)\n z = f32[] constant(0)\n"
      "ROOT x = f32[100]{0} reduce(p, z), dimensions={1}, to_apply=add\n",
      UNIT_STAGED, 26},
     {ADD "f { p = f32[100,200]" T " parameter(0)\n z = f32[] constant(0)\n"
-     "r = f32[100]{0} reduce(p, z), dimensions={1}, to_apply=add\n"
-     "n = f32[100,200]" T " negate(p)\n ROOT t = (f32[100]{0}, f32[100,200]" T ") tuple(r, n) }\n",
+         "r = f32[100]{0} reduce(p, z), dimensions={1}, to_apply=add\n"
+         "n = f32[100,200]" T " negate(p)\n ROOT t = (f32[100]{0}, f32[100,200]" T
+         ") tuple(r, n) }\n",
      "p = f32[100,200]" T " parameter(0)\n"
      "ROOT x = (f32[100]{0}, f32[100,200]" T ") fusion(p), kind=kLoop, calls=f\n",
      UNIT_STAGED, 0},
     {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n",
-     UNIT_ALONE_REGISTERS, 26},    {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
+     UNIT_ALONE_REGISTERS, 26},
+    {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
      UNIT_KERNEL, 0},
     {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
      UNIT_READ, 0},
@@ -178,6 +179,32 @@ static const struct {
      "ROOT x = f32[8,16,16,128] convolution(p, q), window={size=3x3 pad=1_2x1_2 lhs_dilate=2x2}, "
      "dim_labels=b01f_01io->b01f\n",
      UNIT_PRODUCT_MACS, 16 * 16 * 2.25},
+    /* by channel: cells hold the kernels of 128 channels; the derivative for the kernel is no
+       product */
+    {"",
+     "p = f32[16,14,14,192] parameter(0)\n q = f32[3,3,1,192] parameter(1)\n"
+     "ROOT x = f32[16,14,14,192]{3,0,2,1:T(8,128)} convolution(p, q), window={size=3x3 "
+     "pad=1_1x1_1}, "
+     "dim_labels=b01f_01io->b01f, feature_group_count=192\n",
+     UNIT_PRODUCT_MACS, 14 * 14 * 2 * 2 * 9},
+    {"",
+     "p = f32[16,14,14,256] parameter(0)\n q = f32[3,3,4,256] parameter(1)\n"
+     "ROOT x = f32[16,14,14,256]{3,0,2,1:T(8,128)} convolution(p, q), window={size=3x3 "
+     "pad=1_1x1_1}, "
+     "dim_labels=b01f_01io->b01f, feature_group_count=64\n",
+     UNIT_PRODUCT_MACS, 14 * 14 * 2 * 2 * 9},
+    {"",
+     "p = f32[16,14,14,192]{3,0,2,1:T(8,128)} parameter(0)\n"
+     "q = f32[16,14,14,192]{3,0,2,1:T(8,128)} parameter(1)\n"
+     "ROOT x = f32[3,3,1,192] convolution(p, q), window={size=14x14 pad=1_1x1_1}, "
+     "dim_labels=f01b_i01o->01bf, batch_group_count=192\n",
+     UNIT_SIMPLE, 2 * 9 * 14 * 14 * 2 * 2},
+    {"",
+     "p = f32[16,14,14,192]{3,0,2,1:T(8,128)} parameter(0)\n"
+     "q = f32[16,14,14,192]{3,0,2,1:T(8,128)} parameter(1)\n"
+     "ROOT x = f32[3,3,1,192] convolution(p, q), window={size=14x14 pad=1_1x1_1}, "
+     "dim_labels=f01b_i01o->01bf, batch_group_count=192\n",
+     UNIT_PRODUCT_MACS, 0},
     /* a batch as a window; cells of 256 x 256; three parts of each side */
     {"",
      "p = f32[4,16,64] parameter(0)\n q = f32[4,64,128] parameter(1)\n"
@@ -252,10 +279,9 @@ START_TEST(transfers_and_work_of_one_window_add_up) {
 END_TEST
 
 START_TEST(more_windows_work_side_by_side) {
-  CostUnits units = {.of = {[UNIT_KERNEL] = 1,
-                            [UNIT_READ] = 100,
-                            [UNIT_PRODUCT_MACS] = 1000,
-                            [UNIT_SIMPLE] = 500}};
+  CostUnits units = {
+      .of = {
+          [UNIT_KERNEL] = 1, [UNIT_READ] = 100, [UNIT_PRODUCT_MACS] = 1000, [UNIT_SIMPLE] = 500}};
   UnitPrices prices = flat_prices(2);
   UnitBound bound;
   /* The matrix unit takes longest; only what comes first, for one of 57 windows, is added. */

@@ -40,7 +40,7 @@ typedef struct Fit {
   const EstimatedWork *works;
   uint32_t count, held_out;
   const double *logs_of_cycles; /* by work */
-  double begin[NUM_UNITS];     /* logarithms, as all of them */
+  double begin[NUM_UNITS];      /* logarithms, as all of them */
 } Fit;
 
 static UnitPrices prices_of(const double logs[NUM_UNITS]) {
@@ -84,8 +84,7 @@ static double badness(const Fit *fit, const double logs[NUM_UNITS]) {
 }
 
 /* Moves one price by its step, or by the same in the other direction, and adapts the step. */
-static bool improve(const Fit *fit, double logs[NUM_UNITS], int index, double *step,
-                    double *best) {
+static bool improve(const Fit *fit, double logs[NUM_UNITS], int index, double *step, double *best) {
   static const double GROW = 1.6, SHRINK = 0.5, LEAST_GAIN = 1e-9;
   double old = logs[index];
   for (int attempt = 0; attempt < 2; attempt++) {

@@ -6,10 +6,10 @@
  * dimensions leave empty. An instruction is counted in such units (units.def), and a device profile
  * has a price in cycles for each, fitted to estimates (calibrate_estimates.h).
  *
- * An instruction works through windows of its arrays. What moves for one window moves beside the work
- * on another one, so that the longer of the two counts in each, and the shorter one once. A fusion
- * has the number of windows that suits it best, but as many as VMEM asks for; an instruction alone
- * has small ones. In a product, the vector unit works beside the matrix unit. */
+ * An instruction works through windows of its arrays. What moves for one window moves beside the
+ * work on another one, so that the longer of the two counts in each, and the shorter one once. A
+ * fusion has the number of windows that suits it best, but as many as VMEM asks for; an instruction
+ * alone has small ones. In a product, the vector unit works beside the matrix unit. */
 #ifndef REMAT_HLO_ANALYSIS_COST_UNITS_H
 #define REMAT_HLO_ANALYSIS_COST_UNITS_H
 

@@ -43,8 +43,8 @@ static inline bool units_is_half(const Shape *shape) {
 /* units_vector.c: the work of one instruction in the vector unit. */
 void units_add_vector(const Module *module, InstId id, CostUnits *units);
 
-/* units_product.c: what a product asks of the matrix units, 8 rows through 128 x 128 cells each, and
- * of the vector unit; nothing for other instructions. */
+/* units_product.c: what a product asks of the matrix units, 8 rows through 128 x 128 cells each,
+ * and of the vector unit; nothing for other instructions. */
 void units_add_product(const Module *module, const CostTable *table, InstId id, CostUnits *units);
 
 /* units_transfer.c: what an instruction moves, and what it needs to begin. */

@@ -49,12 +49,24 @@ static Slide slide_at(IntSlice window, uint32_t dim, int64_t input) {
                  .is_batch = ints[4] == ints[0] && ints[0] > 1 && ints[1] == ints[0] - 1};
 }
 
+/* The positions of the window that meet an element, apart from batches. Holes of a dilated input
+ * are skipped. */
+static double window_positions(const Module *module, InstId id) {
+  IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
+  const int64_t *dims = inst_attr_ints(module, id, ATTR_DIM_LABELS).data + 3; /* of the input */
+  double positions = 1;
+  for (uint32_t dim = 0; dim < window.len / WINDOW_INTS; dim++) {
+    Slide slide = slide_at(window, dim, cost_dim(cost_operand_shape(module, id, 0), dims[dim]));
+    if (!slide.is_batch) positions *= slide.size / slide.input_dilation;
+  }
+  return positions;
+}
+
 /* How many times the cells' rows of elements are contracted for an output, apart from batches: the
  * positions along the last dimension of the window are joined, those along the others are not, and
  * nor are those of a dilated input, whose holes are skipped. Padding is multiplied, too, as far as
  * the input has as many positions as the window. */
-static double contracted_units(const Module *module, InstId id, double contracted,
-                               int64_t cells) {
+static double contracted_units(const Module *module, InstId id, double contracted, int64_t cells) {
   IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
   const int64_t *dims = inst_attr_ints(module, id, ATTR_DIM_LABELS).data + 3; /* of the input */
   const Shape *input = cost_operand_shape(module, id, 0);
@@ -84,6 +96,14 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
   if (!(rows >= 1 && columns >= 1 && groups >= 1 && contracted >= 1)) return 0;
   double outputs = (double)cost_elements(result) / (rows * columns);
   bool turned = is_turned(module, id, &features);
+  if (groups > 1 && !turned) {
+    /* The cells hold the kernels of as many groups as they have columns for, each in its own rows.
+     */
+    double all = columns * groups, block = all < (double)cells ? all : (double)cells;
+    double in_block = contracted * fmax(1, block / columns);
+    return outputs / groups * window_positions(module, id) *
+           whole_units(rows, in_block, all, cells);
+  }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
   return outputs * ceil(streamed / ROWS) * ceil(held / (double)cells) *
          contracted_units(module, id, contracted, cells);
@@ -99,8 +119,8 @@ static double of_dot(const Module *module, InstId id, double macs, int64_t cells
   return batch * whole_units(rows, contracted, macs / (batch * contracted * rows), cells);
 }
 
-/* f32 is multiplied as one, two or three parts of bf16 each, of whose products those that matter are
- * made: 1, 3 or 6, and where only one side has parts, 1, 2 or 3. */
+/* f32 is multiplied as one, two or three parts of bf16 each, of whose products those that matter
+ * are made: 1, 3 or 6, and where only one side has parts, 1, 2 or 3. */
 static double passes(const Module *module, InstId id) {
   IntSlice precisions = inst_attr_ints(module, id, ATTR_OPERAND_PRECISION);
   int64_t precision = 0;
@@ -142,8 +162,30 @@ static double units_of_transposed(const Module *module, InstId id) {
   return units_minor_dim(streamed, 0) == contracted ? 0 : units_registers(streamed);
 }
 
+/* A convolution over groups of the batch, the derivative for the kernel of one by channel, is done
+ * by the vector unit: windows slide over what it reads, which is multiplied and added for each
+ * element of a kernel. */
+static bool add_by_channel(const Module *module, InstId id, CostUnits *units) {
+  enum { OPERATIONS = 2 };
+  Features features;
+  if (inst_get(module, id)->opcode != OPCODE_CONVOLUTION ||
+      inst_attr_int(module, id, ATTR_BATCH_GROUP_COUNT, 1) <= 1 ||
+      !read_features(module, id, &features))
+    return false;
+  const Shape *result = inst_shape(module, id);
+  double channels = (double)cost_dim(result, features.output_batch) *
+                    (double)cost_dim(result, features.output_feature);
+  if (!(channels >= 1)) return false;
+  double kernel = (double)cost_elements(result) / channels;
+  double read = units_registers(cost_operand_shape(module, id, 0));
+  units_count(units, UNIT_WINDOW, read);
+  units_count(units, UNIT_SIMPLE, OPERATIONS * kernel * read);
+  return true;
+}
+
 void units_add_product(const Module *module, const CostTable *table, InstId id, CostUnits *units) {
   enum { CELLS = 128, WIDE_CELLS = 256 };
+  if (add_by_channel(module, id, units)) return;
   double macs = units_of_product(module, table, id, CELLS);
   if (!(macs > 0)) return;
   units_count(units, UNIT_PRODUCT_MACS, macs);

@@ -126,8 +126,8 @@ static void add_lone(const Module *module, InstId id, Transfers *moved, CostUnit
   }
 }
 
-/* Products and sliding windows read what is in VMEM where it lies. Their results begin a transfer of
- * their own. */
+/* Products and sliding windows read what is in VMEM where it lies. Their results begin a transfer
+ * of their own. */
 static void add_windowed(const Transfers *moved, CostUnits *units) {
   bool comes = moved->from_hbm > 0, goes = moved->to_hbm > 0 || moved->narrow > 0;
   units_count(units, UNIT_PRODUCT_WINDOW, 1);

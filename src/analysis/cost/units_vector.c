@@ -1,7 +1,6 @@
 /* The work of one instruction in the vector unit. */
 #include "analysis/cost/units_internal.h"
 
-
 static CostUnit convert_unit(const Shape *from, const Shape *to) {
   if (!from || !shape_is_array(from)) return UNIT_SIMPLE;
   if (units_is_half(to) && from->type == TYPE_F32) return UNIT_PACK;

@@ -63,8 +63,8 @@ static inline bool loop_same_origin(Origin a, Origin b) {
 /* The invariant element of a loop that comes from there; NO_ID if there is none. */
 uint32_t loop_find_invariant(const Loops *loops, const Loop *loop, Origin origin);
 
-/* Whether something that is given a tuple, such as a loop, computes in place on the memory of one of
- * its elements. */
+/* Whether something that is given a tuple, such as a loop, computes in place on the memory of one
+ * of its elements. */
 bool loops_change_element(const Loops *loops, InstId tuple, uint32_t element);
 
 /* The operand from which an instruction copies the whole value; NO_ID if it is no copy. */

@@ -17,8 +17,8 @@ typedef struct Collection {
 rh_status collection_parse(const char *text, Collection *collection, rh_diags *diags, Arena *out);
 
 /* Whether an expression matches a part of the instruction's name, of its op_name, or of its source
- * position as `file:line`, the one that is shown or the innermost one. For a fusion, the same parts of the values that it returns are compared, too.
- * O(expressions). */
+ * position as `file:line`, the one that is shown or the innermost one. For a fusion, the same parts
+ * of the values that it returns are compared, too. O(expressions). */
 bool collection_has(const Collection *collection, const Module *module, InstId id, Arena *scratch);
 
 #endif

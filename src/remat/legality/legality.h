@@ -48,8 +48,9 @@ typedef struct Legality {
   bool *is_refused;
 } Legality;
 
-/* What is legal in a module if nothing is asked for: small results may go, collectives stay, nothing
- * is known to be overwritten. Whoever asks for something else changes the fields for that. */
+/* What is legal in a module if nothing is asked for: small results may go, collectives stay,
+ * nothing is known to be overwritten. Whoever asks for something else changes the fields for that.
+ */
 Legality legality_new(const Module *module, Arena *out, Arena *scratch);
 
 /* The reason against a clone of `id` that holds for every schedule; KEEP_NONE if there is none. The

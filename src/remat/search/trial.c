@@ -82,8 +82,8 @@ static void add_found(Trial *trial, const PricedLine *priced, bool is_end) {
   trial->is_end[trial->num_found++] = is_end;
 }
 
-/* A trial that runs: the order that its moves have come to, and how it was measured if it is hoisted
- * from a line. */
+/* A trial that runs: the order that its moves have come to, and how it was measured if it is
+ * hoisted from a line. */
 typedef struct TrialRun {
   const Trials *trials;
   const Goal *goal;
@@ -169,8 +169,8 @@ static bool has_hoisted(const TrialRun *run) {
  * steps as well, in which all is decided again. */
 static bool trim(TrialRun *run) {
   Trial *trial = run->trial;
-  PricedLine trimmed = priced_trimmed(&run->order, run->goal->limit_bytes, &trial->patience,
-                                      run->out, run->scratch);
+  PricedLine trimmed =
+      priced_trimmed(&run->order, run->goal->limit_bytes, &trial->patience, run->out, run->scratch);
   add_found(trial, &trimmed, false);
   if (run->goal->rules->keeps_order) return false;
   run->order = line_of_first_runs(&run->order, run->out);
@@ -213,8 +213,8 @@ PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *pa
 
 static bool mend(TrialRun *run) {
   Trial *trial = run->trial;
-  PricedLine mended = trial_mended(run->goal, &trial->found[trial->num_found - 1],
-                                   &trial->patience, run->out, run->scratch);
+  PricedLine mended = trial_mended(run->goal, &trial->found[trial->num_found - 1], &trial->patience,
+                                   run->out, run->scratch);
   add_found(trial, &mended, !mended.fits);
   return true;
 }
