@@ -625,8 +625,15 @@ class Failures(LiveTest):
             report = decision.report
             report.before = _decide.dataclasses.replace(report.before, temp_bytes=1000)
             return decision
-        with unittest.mock.patch.object(_decide, "decide", wrong), live.rematerialize("r50%"):
+        asked, may_be_worse = [], _compilations._may_be_worse
+
+        def ask(*arguments):
+            asked.append(may_be_worse(*arguments))
+            return asked[-1]
+        with unittest.mock.patch.object(_decide, "decide", wrong), \
+                unittest.mock.patch.object(_compilations, "_may_be_worse", ask), live.rematerialize("r50%"):
             compiled = compile_program(program)
+        self.assertIn(True, asked)
         # It is less than that of the program as it was, all the same, and so it is kept.
         now = compiled.memory_analysis().temp_size_in_bytes
         self.assertLess(now, before.memory_analysis().temp_size_in_bytes)

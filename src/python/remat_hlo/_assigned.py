@@ -96,7 +96,7 @@ def compile_within_limit(options, platform, compilation, compile_it):
             if attempt.is_better_than(best):
                 best, dropped = attempt, best
             dropped.drop()
-    except Exception as error:  # an executable that says nothing about its memory
+    except RuntimeError as error:  # an executable that says nothing about its memory
         LOGGER.debug("remat_hlo: %s: what XLA has assigned: %s", compilation.name, first_line(error))
     finally:
         was_wrong, compilation.sought_bytes = compilation.sought_bytes is not None, None
@@ -113,7 +113,7 @@ def _correct(options, kept):
         return
     try:
         assigned = counted_bytes(kept.made, report.limit_counts)
-    except Exception:  # an executable that says nothing about its memory
+    except RuntimeError:  # an executable that says nothing about its memory
         return
     was_met, report.is_met = report.is_met, assigned <= report.limit_bytes
     if options.verbose and report.is_met != was_met:

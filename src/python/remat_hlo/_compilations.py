@@ -113,10 +113,10 @@ def _may_be_worse(options, platform, compilation, executable):
         return False
     try:
         device = device_of(platform, compilation)
-        least = sum(_plugins.least_assigned.temp_bytes(platform, report.before, device)
+        least = sum(_plugins.least_temp_bytes(platform, report.before, device)
                     for _, report in compilation.changed)
         return options.check == "always" or _assigned.temp_bytes(executable) > least
-    except Exception:  # an executable that says nothing about its memory
+    except RuntimeError:  # an executable that says nothing about its memory
         return False
 
 
