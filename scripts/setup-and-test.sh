@@ -242,7 +242,10 @@ fi
 if in_time asan 120; then
   say "gcc, AddressSanitizer and UndefinedBehaviorSanitizer"
   build asan
+  # Without a process for each test case: a sanitized one takes long to begin.
+  export CK_FORK=no
   if $is_bounded; then test_preset asan asan -R "$cover"; else test_preset asan asan; fi
+  unset CK_FORK
 fi
 
 if $full; then
