@@ -183,7 +183,13 @@ static const Move limits[] = {
     {.needs = MOVE_FOR_BUDGET | MOVE_FOR_MISSED, .most = 1, .try_next = try_lowest},
 };
 
-static void search_limits(Driver *driver, LineLimit limit) {
+static bool wastes_much(const SearchJob *search) {
+  int64_t budget = search->job->peak_limit.bytes;
+  return budget > 0 && !search->rules.keeps_order &&
+         search->difference_bytes > budget / search->job->parameters->search_wasteful;
+}
+
+static void search_limits_below(Driver *driver, LineLimit limit) {
   driver->asked = limit;
   search_once(driver, limit);
   Drive limits_of = {.of = driver,
@@ -191,6 +197,24 @@ static void search_limits(Driver *driver, LineLimit limit) {
                      .has_budget = driver->search->job->peak_limit.bytes > 0,
                      .can_go_on = may_search};
   drive(&limits_of, limits, sizeof limits / sizeof *limits);
+}
+
+/* Where packing wastes much in the order given, nobody knows what it will waste in others. Lines in
+ * that order may cost less, although they need more. The few steps that they take are additional
+ * ones: what else is found does not depend on them. */
+static void search_limits(Driver *driver, LineLimit limit) {
+  SearchJob *search = driver->search;
+  if (wastes_much(search)) {
+    Patience part;
+    uint64_t num_steps = patience_steps_left(search->job->patience) / 4;
+    Patience *whole = search_job_take_part(search, num_steps, &part);
+    search->rules.keeps_order = true;
+    search_limits_below(driver, limit);
+    search->rules.keeps_order = false;
+    search->unmet_comp = NO_ID;
+    search->job->patience = whole;
+  }
+  search_limits_below(driver, limit);
 }
 
 /* ---- what searches begin from ---- */
