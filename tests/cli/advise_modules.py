@@ -11,6 +11,96 @@ ENTRY e {
 }
 """
 
+# The state of an optimizer that goes on every few steps only: what the conditional hands on or adds to is a new version.
+SOMETIMES = """HloModule jit_update, is_scheduled=true
+
+skip {
+  p = (f32[4096]{0}, f32[4096]{0}) parameter(0)
+  a = f32[4096]{0} get-tuple-element(p), index=0
+  m = f32[4096]{0} get-tuple-element(p), index=1
+  ROOT r = (f32[4096]{0}, f32[4096]{0}) tuple(a, m)
+}
+
+go_on {
+  p = (f32[4096]{0}, f32[4096]{0}) parameter(0)
+  a = f32[4096]{0} get-tuple-element(p), index=0
+  m = f32[4096]{0} get-tuple-element(p), index=1
+  zero = f32[] constant(0)
+  z = f32[4096]{0} broadcast(zero), dimensions={}
+  n = f32[4096]{0} add(m, a)
+  ROOT r = (f32[4096]{0}, f32[4096]{0}) tuple(z, n)
+}
+
+ENTRY e {
+  now = pred[] parameter(0), metadata={op_name="state['now']"}
+  a = f32[4096]{0} parameter(1), metadata={op_name="state['sum']"}
+  m = f32[4096]{0} parameter(2), metadata={op_name="state['mu']"}
+  g = f32[4096]{0} parameter(3), metadata={op_name="batch"}
+  s = f32[4096]{0} add(a, g), metadata={op_name="jit(update)/add"}
+  t = (f32[4096]{0}, f32[4096]{0}) tuple(s, m)
+  c = (f32[4096]{0}, f32[4096]{0}) conditional(now, t, t), true_computation=go_on, false_computation=skip, metadata={op_name="jit(update)/cond"}
+  sum = f32[4096]{0} get-tuple-element(c), index=0
+  mu = f32[4096]{0} get-tuple-element(c), index=1
+  ROOT r = (pred[], f32[4096]{0}, f32[4096]{0}) tuple(now, sum, mu)
+}
+"""
+
+# A network of which each row is computed alone, and one with a mean over all rows. There are positions in each row, which
+# products have merged with the rows.
+ROWS = """HloModule jit_render, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  x = f32[64,8,4]{2,1,0} parameter(0), metadata={op_name="rays"}
+  w = f32[4,256]{1,0} parameter(1), metadata={op_name="weights"}
+  v = f32[256,3]{1,0} parameter(2), metadata={op_name="last"}
+  k = f32[256,256]{1,0} parameter(3), metadata={op_name="middle"}
+  zero = f32[] constant(0)
+  m = f32[512,4]{1,0} reshape(x)
+  h = f32[512,256]{1,0} dot(m, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(render)/dot_general"}
+  t = f32[512,256]{1,0} tanh(h)
+  n = f32[512,256]{1,0} dot(t, k), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(render)/dot_general"}
+  y = f32[512,3]{1,0} dot(n, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(render)/dot_general"}
+  p = f32[64,8,3]{2,1,0} reshape(y)
+  ROOT r = f32[64,3]{1,0} reduce(p, zero), dimensions={1}, to_apply=sum
+}
+"""
+NORMED_ROWS = ROWS.replace("  y = f32", """  q = f32[256]{0} reduce(n, zero), dimensions={0}, to_apply=sum
+  b = f32[512,256]{1,0} broadcast(q), dimensions={1}
+  u = f32[512,256]{1,0} subtract(n, b)
+  y = f32""").replace("dot(n, v)", "dot(u, v)")
+
+# Neighbours of a grid, which are nearly as large as the grid itself.
+NEIGHBOURS = """HloModule jit_smooth, is_scheduled=true
+
+ENTRY e {
+  x = f32[64,64]{1,0} parameter(0), metadata={op_name="x"}
+  a = f32[64,63]{1,0} slice(x), slice={[0:64], [0:63]}
+  b = f32[64,63]{1,0} slice(x), slice={[0:64], [1:64]}
+  s = f32[64,63]{1,0} add(a, b)
+  t = f32[64,63]{1,0} tanh(s)
+  zero = f32[] constant(0)
+  ROOT r = f32[64,64]{1,0} pad(t, zero), padding=0_0x0_1
+}
+"""
+
+# Factors of a matrix, which no library computes row by row.
+FACTORS = """HloModule jit_solve, is_scheduled=true
+
+ENTRY e {
+  x = f32[256,2]{1,0} parameter(0), metadata={op_name="x"}
+  k = f32[256,256]{1,0} dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  c = f32[256,256]{1,0} custom-call(k), custom_call_target="lapack_spotrf_ffi"
+  d = f32[256,256]{1,0} add(c, c)
+  ROOT r = f32[256,2]{1,0} dot(d, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+"""
+
 # An update that is fused with the gradient's product, as XLA:TPU does, of two arrays at once.
 FUSED_UPDATE = """HloModule jit_step, is_scheduled=true
 

@@ -8,6 +8,7 @@ import tool
 from advise_modules import (
     UPDATE, FUSED_UPDATE, CACHES, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
     WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT, COPIED,
+    SOMETIMES, ROWS, NORMED_ROWS, NEIGHBOURS, FACTORS,
 )
 from tool import GOLDEN, SAMPLES, ToolTest
 
@@ -120,6 +121,20 @@ class Advise(ToolTest):
         remedies = [r for r in self.advise(self.write("caches.hlo", CACHES))["remedies"] if r["kind"] == "donate"]
         self.assertEqual([(r["argument"], r["parameters"], r["saved_bytes"], r["confidence"]) for r in remedies],
                          [("keys,values", [0, 1], 2 * 4 * 64 * 256, "high")])
+
+    def test_donate_what_goes_on_sometimes(self):
+        """A conditional hands state on: as it is, or with something added."""
+        remedies = [r for r in self.advise(self.write("sometimes.hlo", SOMETIMES))["remedies"] if r["kind"] == "donate"]
+        self.assertEqual((remedies[0]["argument"], remedies[0]["parameters"], remedies[0]["confidence"]),
+                         ("state", [0, 1, 2], "high"))
+
+    def test_rows_in_parts(self):
+        """A program without gradients goes through its rows in parts, if no row needs the others."""
+        remedy = self.remedy("microbatches", ROWS)
+        self.assertEqual((remedy["argument"], remedy["num_chunks"], remedy["confidence"]), ("rays", 8, "medium"))
+        self.assertIn("(rays,)", remedy["code"])
+        for module in (NORMED_ROWS, NEIGHBOURS, FACTORS):
+            self.assertEqual(self.advise(self.write("whole.hlo", module))["remedies"], [])
 
     def test_donated_and_copied(self):
         """The reader that forces the copy is named; read before the update, it needs none."""
@@ -367,7 +382,7 @@ ENTRY e {
         self.assertEqual((remedy["source_line"], remedy["bytes_at_peak"]), (40, 4 * 256 * 256))
 
     def test_microbatches(self):
-        """The batch becomes smaller only under a limit, by as little as meets it."""
+        """The batch becomes smaller by as little as meets the limit; without one only where nothing else helps."""
         remedy = self.remedy("microbatches", LOGITS, "--mem-limit=5%")
         self.assertEqual((remedy["argument"], remedy["is_met"]), ("h", True))
         self.assertEqual(remedy["num_chunks"], 32)
