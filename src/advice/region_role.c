@@ -90,16 +90,21 @@ static bool is_form(const Module *module, InstId id) {
   }
 }
 
-static bool is_form_fusion(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode != OPCODE_FUSION || inst->num_operands != 1) return false;
+bool region_only_forms(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return is_form(module, id);
   CompId comp = inst_callees(module, id)[0];
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId inner = comp_inst(module, comp, i);
-    if (inst_get(module, inner)->opcode != OPCODE_PARAMETER && !is_form(module, inner))
-      return false;
+    Opcode opcode = (Opcode)inst_get(module, inner)->opcode;
+    bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_TUPLE;
+    if (!is_given && !is_form(module, inner)) return false;
   }
   return true;
+}
+
+static bool is_form_fusion(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_FUSION && inst->num_operands == 1 && region_only_forms(module, id);
 }
 
 /* Whether a value is a matrix that the computation is given, in whatever form. */

@@ -101,6 +101,94 @@ ENTRY e {
 }
 """
 
+# A recurrent network, of which no operation is known, that returns its states: the gradients of the states come from a
+# stack of their own, and the states are not what the backward loop needs again.
+RETURNED_STATES = """HloModule jit_step, is_scheduled=true
+
+done {
+  p = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(64)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+
+step {
+  p = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  h = f32[1024]{0} get-tuple-element(p), index=1
+  hs = f32[64,1024]{1,0} get-tuple-element(p), index=2
+  us = f32[64,1024]{1,0} get-tuple-element(p), index=3
+  vs = f32[64,1024]{1,0} get-tuple-element(p), index=4
+  u = f32[1024]{0} custom-call(h), custom_call_target="cell", metadata={op_name="jit(step)/jvp()/while/body/cell"}
+  v = f32[1024]{0} custom-call(u), custom_call_target="cell", metadata={op_name="jit(step)/jvp()/while/body/cell"}
+  s = f32[1024]{0} add(h, v)
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  ur = f32[1,1024]{1,0} bitcast(u)
+  vr = f32[1,1024]{1,0} bitcast(v)
+  sr = f32[1,1024]{1,0} bitcast(s)
+  hs1 = f32[64,1024]{1,0} dynamic-update-slice(hs, sr, i, zero)
+  us1 = f32[64,1024]{1,0} dynamic-update-slice(us, ur, i, zero)
+  vs1 = f32[64,1024]{1,0} dynamic-update-slice(vs, vr, i, zero)
+  j = s32[] add(i, one)
+  ROOT r = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) tuple(j, s, hs1, us1, vs1)
+}
+
+back_done {
+  p = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(64)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+
+back {
+  p = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  d = f32[1024]{0} get-tuple-element(p), index=1
+  ds = f32[64,1024]{1,0} get-tuple-element(p), index=2
+  us = f32[64,1024]{1,0} get-tuple-element(p), index=3
+  vs = f32[64,1024]{1,0} get-tuple-element(p), index=4
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  last = s32[] constant(63)
+  k = s32[] subtract(last, i)
+  dr = f32[1,1024]{1,0} dynamic-slice(ds, k, zero), dynamic_slice_sizes={1,1024}
+  ur = f32[1,1024]{1,0} dynamic-slice(us, k, zero), dynamic_slice_sizes={1,1024}
+  vr = f32[1,1024]{1,0} dynamic-slice(vs, k, zero), dynamic_slice_sizes={1,1024}
+  db = f32[1024]{0} bitcast(dr)
+  ub = f32[1024]{0} bitcast(ur)
+  vb = f32[1024]{0} bitcast(vr)
+  e = f32[1024]{0} add(d, db)
+  f = f32[1024]{0} multiply(e, ub)
+  g = f32[1024]{0} multiply(f, vb)
+  j = s32[] add(i, one)
+  ROOT r = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) tuple(j, g, ds, us, vs)
+}
+
+ENTRY e {
+  x = f32[1024]{0} parameter(0), metadata={op_name="x"}
+  zero = s32[] constant(0)
+  none = f32[] constant(0)
+  two = f32[] constant(2)
+  a = f32[64,1024]{1,0} broadcast(none), dimensions={}
+  b = f32[64,1024]{1,0} broadcast(none), dimensions={}
+  c = f32[64,1024]{1,0} broadcast(none), dimensions={}
+  y = f32[1024]{0} copy(x)
+  t = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) tuple(zero, y, a, b, c)
+  w = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) while(t), condition=done, body=step, metadata={op_name="jit(step)/jvp()/while" source_file="/home/me/train.py" source_line=9}, backend_config={"known_trip_count":{"n":"64"}}
+  hs = f32[64,1024]{1,0} get-tuple-element(w), index=2
+  us = f32[64,1024]{1,0} get-tuple-element(w), index=3
+  vs = f32[64,1024]{1,0} get-tuple-element(w), index=4
+  twos = f32[64,1024]{1,0} broadcast(two), dimensions={}
+  ds = f32[64,1024]{1,0} multiply(hs, twos), metadata={op_name="jit(step)/transpose(jvp())/mul"}
+  z = f32[1024]{0} broadcast(none), dimensions={}
+  zero2 = s32[] constant(0)
+  q = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) tuple(zero2, z, ds, us, vs)
+  o = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) while(q), condition=back_done, body=back, metadata={op_name="jit(step)/transpose(jvp())/while" source_file="/home/me/train.py" source_line=9}, backend_config={"known_trip_count":{"n":"64"}}
+  ROOT r = f32[1024]{0} get-tuple-element(o), index=1
+}
+"""
+
 # An update that is fused with the gradient's product, as XLA:TPU does, of two arrays at once.
 FUSED_UPDATE = """HloModule jit_step, is_scheduled=true
 

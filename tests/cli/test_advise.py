@@ -8,7 +8,7 @@ import tool
 from advise_modules import (
     UPDATE, FUSED_UPDATE, CACHES, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
     WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT, COPIED,
-    SOMETIMES, ROWS, NORMED_ROWS, NEIGHBOURS, FACTORS,
+    SOMETIMES, ROWS, NORMED_ROWS, NEIGHBOURS, FACTORS, RETURNED_STATES,
 )
 from tool import GOLDEN, SAMPLES, ToolTest
 
@@ -135,6 +135,12 @@ class Advise(ToolTest):
         self.assertIn("(rays,)", remedy["code"])
         for module in (NORMED_ROWS, NEIGHBOURS, FACTORS):
             self.assertEqual(self.advise(self.write("whole.hlo", module))["remedies"], [])
+
+    def test_states_that_are_returned(self):
+        """A checkpoint replaces what both gates stack by what is carried, and leaves states and their gradients."""
+        remedy = self.remedy("checkpoint-scan", RETURNED_STATES)
+        self.assertAlmostEqual(remedy["saved_bytes"], 64 * 1024 * 4, delta=64)
+        self.assertEqual(remedy["confidence"], "medium")
 
     def test_donated_and_copied(self):
         """The reader that forces the copy is named; read before the update, it needs none."""
