@@ -319,8 +319,19 @@ static SourcePlace place_of(Advisor *advisor, const Region *region) {
       place.op_name, {arena_strndup(advisor->out, file.data, file.len), file.len}, frame.line};
 }
 
-static rh_text code_of(const Advisor *advisor, RegionRole role, bool is_repeated,
-                       long long pieces) {
+/* What is done with one row, by its lines. */
+static const char *row_text(Advisor *advisor, const Region *region, SourcePlace place) {
+  const char *where = advisor_where(advisor, place);
+  if (region->use.exit == NO_ID) return arena_printf(advisor->out, "what %s does", where);
+  SourcePlace end = advisor_place(advisor, region->use.exit);
+  bool is_same = end.line == place.line && str_equal(end.file, place.file);
+  if (end.line <= 0 || is_same) return arena_printf(advisor->out, "what %s does", where);
+  return arena_printf(advisor->out, "what %s does, and what is made of it up to %s", where,
+                      advisor_where(advisor, end));
+}
+
+static rh_text code_of(const Advisor *advisor, RegionRole role, bool is_repeated, long long pieces,
+                       const char *row) {
   bool is_of_loss = role == REGION_LOGITS || role == REGION_OUTPUTS;
   if (role == REGION_ONE_HOT)
     return advice_text(
@@ -347,12 +358,15 @@ static rh_text code_of(const Advisor *advisor, RegionRole role, bool is_repeated
     default: break;
   }
   if (!is_of_loss)
-    return advice_text(advisor->out, "jax.lax.map(%s, xs, batch_size=len(xs) // %lld)",
-                       is_repeated ? "jax.checkpoint(f)" : "f", pieces);
+    return advice_text(advisor->out,
+                       "def f(x): …  # for one row: %s\n"
+                       "rows = jax.lax.map(%s, xs, batch_size=len(xs) // %lld)",
+                       row, is_repeated ? "jax.checkpoint(f)" : "f", pieces);
   return advice_text(advisor->out,
                      "pieces = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), (hidden, "
                      "labels))\n"
-                     "losses = jax.lax.map(jax.checkpoint(lambda p: loss(weights, *p)), pieces)",
+                     "losses = jax.lax.map(jax.checkpoint(lambda p: loss(weights, *p)), pieces)  # "
+                     "and their mean, or sum",
                      pieces);
 }
 
@@ -408,7 +422,8 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
                         "%s: compute %s in %lld pieces, %.*s is never needed as a whole",
                         advisor_where(advisor, place), what_is(role), (long long)num_chunks,
                         (int)shape.len, shape.data);
-  remedy.code = code_of(advisor, role, region->use.is_read_back, num_chunks);
+  remedy.code = code_of(advisor, role, region->use.is_read_back, num_chunks,
+                        row_text(advisor, region, place));
   remedy.explanation = advice_text(
       advisor->out,
       "Arrays of %s elements take %s at the peak, and all that they are computed from and all that "
@@ -454,6 +469,8 @@ void advise_chunk(Advisor *advisor) {
     if (!is_hourglass(advisor, region->size, is_whole_user)) continue;
     if (is_given(advisor, region->size) || !is_row_by_row(advisor, region)) continue;
     region->use = region_use(advisor, region->comp, region->size);
+    bool is_loss = region->use.is_summed || advisor_has_gradients(advisor);
+    if (region->use.role == REGION_OUTPUTS && !is_loss) region->use.role = REGION_OTHER;
     propose_pieces(advisor, region);
     num_proposed++;
   }

@@ -43,19 +43,6 @@ static int64_t live_bytes(const Advisor *advisor, const Batch *batch) {
   return bytes;
 }
 
-/* Whether the program has a backward part. JAX names it. */
-static bool has_gradients(const Advisor *advisor) {
-  const Module *module = advisor->module;
-  if (advisor->framework != FRAMEWORK_JAX) {
-    Sequence sequence = advisor->schedule->of[module->entry];
-    return forward_part_of(module, sequence, advisor->scratch).end != NO_ID;
-  }
-  for (InstId id = 0; id < module->insts.len; id++) {
-    if (str_contains(inst_op_name(module, id), "transpose(")) return true;
-  }
-  return false;
-}
-
 /* Whether a parameter is weights, or state: an output is a new version of it, or, where there are
  * gradients, has its dimensions. */
 static bool is_state(const Module *module, InstId param, bool has_gradients) {
@@ -100,7 +87,7 @@ static int64_t returned_bytes(const Module *module, const Batch *batch) {
 static Batch find_batch(Advisor *advisor) {
   const Module *module = advisor->module;
   const Computation *entry = comp_get(module, module->entry);
-  bool gradients = has_gradients(advisor);
+  bool gradients = advisor_has_gradients(advisor);
   Batch best = {0};
   int64_t most = 0;
   for (uint32_t i = 0; i < entry->params.len; i++) {
@@ -134,9 +121,10 @@ typedef enum BatchUse {
 } BatchUse;
 
 static BatchUse use_of(const Advisor *advisor, const Batch *batch) {
-  if (2 * batch->returned_bytes > live_bytes(advisor, batch)) return BATCH_RETURNED;
-  if (has_gradients(advisor)) return BATCH_SUMMED;
-  return batch_is_separate(advisor->module, batch) ? BATCH_MAPPED : BATCH_WHOLE;
+  bool is_returned = 2 * batch->returned_bytes > live_bytes(advisor, batch);
+  if (advisor_has_gradients(advisor)) return is_returned ? BATCH_RETURNED : BATCH_SUMMED;
+  if (!batch_is_separate(advisor->module, batch)) return BATCH_WHOLE;
+  return is_returned ? BATCH_RETURNED : BATCH_MAPPED;
 }
 
 static rh_text code_of_calls(const Advisor *advisor, long long parts) {

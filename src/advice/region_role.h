@@ -25,6 +25,7 @@ typedef struct RegionSize {
 typedef struct RegionUse {
   RegionRole role;
   bool is_read_back; /* the backward part has it, too */
+  bool is_summed;    /* what leaves it is a sum or the like, as a loss is */
   InstId maker;      /* the product that makes it, in a fusion or not; NO_ID if there is none */
   InstId exit; /* what is outside of the region and reads it in the forward part, as deep in the
                   functions that the maker is in as any; NO_ID if there is none */
