@@ -76,7 +76,7 @@ static bool reads_batch(const Module *module, InstId id, const Batch *batch) {
   return false;
 }
 
-static bool sums_batch(const Module *module, InstId id, const Batch *batch) {
+static bool contracts_batch(const Module *module, InstId id, const Batch *batch) {
   static const AttrId contracting[] = {ATTR_LHS_CONTRACTING_DIMS, ATTR_RHS_CONTRACTING_DIMS};
   for (uint32_t i = 0; i < 2; i++) {
     const Shape *shape = inst_shape(module, inst_operand(module, id, i));
@@ -96,15 +96,24 @@ static bool is_product_call(const Module *module, InstId id) {
   return str_begins_with(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "__");
 }
 
+/* Whether an operation goes along the batch, as its attribute `dimensions` has it. */
+static bool goes_along(const Module *module, InstId id, const Batch *batch) {
+  const Shape *shape = inst_shape(module, inst_operand(module, id, 0));
+  return has_batch(shape, inst_attr_ints(module, id, ATTR_DIMENSIONS), batch);
+}
+
+static bool sums_batch(const Module *module, InstId id, const Batch *batch) {
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_DOT: return contracts_batch(module, id, batch);
+    case OPCODE_REDUCE: return goes_along(module, id, batch);
+    default: return false;
+  }
+}
+
 static bool mixes_samples(const Module *module, InstId id, const Batch *batch) {
   if (num_batch_dims(inst_shape(module, id), batch) > 1) return true;
   switch (inst_get(module, id)->opcode) {
-    case OPCODE_DOT: return sums_batch(module, id, batch);
-    case OPCODE_REDUCE:
-    case OPCODE_SORT: {
-      const Shape *shape = inst_shape(module, inst_operand(module, id, 0));
-      return has_batch(shape, inst_attr_ints(module, id, ATTR_DIMENSIONS), batch);
-    }
+    case OPCODE_SORT: return goes_along(module, id, batch);
     case OPCODE_SLICE:
     case OPCODE_CONCATENATE:
     case OPCODE_PAD:
@@ -120,10 +129,50 @@ static bool mixes_samples(const Module *module, InstId id, const Batch *batch) {
   }
 }
 
-bool batch_is_separate(const Module *module, const Batch *batch) {
+/* Marks what is computed from what is marked by one instruction: its result, and parameters of what
+ * it calls. Returns whether something was new. */
+static bool mark_computed(const Module *module, InstId id, bool *is_marked) {
+  const Instruction *inst = inst_get(module, id);
+  bool is_call = inst->num_callees == 1 && inst_runs_callees(module, id);
+  bool is_fused = inst->opcode == OPCODE_FUSION || is_call;
+  const Computation *callee = is_fused ? comp_get(module, inst_callees(module, id)[0]) : NULL;
+  bool was_marked = is_marked[id], is_new = false;
+  if (callee) is_marked[id] |= is_marked[callee->root];
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    if (!is_marked[inst_operand(module, id, i)]) continue;
+    is_marked[id] |= !callee;
+    if (!callee || i >= callee->params.len) continue;
+    InstId param = id_list(module, callee->params)[i];
+    is_new |= !is_marked[param];
+    is_marked[param] = true;
+  }
+  return is_new || is_marked[id] != was_marked;
+}
+
+/* Whether something that has the batch in its shape is computed from a sum over it. */
+static bool goes_on_from_sums(const Module *module, const Batch *batch, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  bool *is_marked = arena_zarray(arena, bool, module->insts.len);
+  bool is_new = false, is_found = false;
+  for (InstId id = 0; id < module->insts.len; id++)
+    is_new |= is_marked[id] = sums_batch(module, id, batch);
+  while (is_new) {
+    is_new = false;
+    for (InstId id = 0; id < module->insts.len; id++)
+      is_new |= mark_computed(module, id, is_marked);
+  }
+  for (InstId id = 0; id < module->insts.len; id++) {
+    bool is_loop = inst_get(module, id)->opcode == OPCODE_WHILE;
+    is_found |= is_marked[id] && (is_loop || batch_is_in(inst_shape(module, id), batch));
+  }
+  arena_free(arena);
+  return is_found;
+}
+
+bool batch_is_separate(const Module *module, const Batch *batch, Arena *scratch) {
   for (InstId id = 0; id < module->insts.len; id++) {
     if (!(inst_get(module, id)->flags & INST_DEAD) && mixes_samples(module, id, batch))
       return false;
   }
-  return true;
+  return !goes_on_from_sums(module, batch, scratch);
 }

@@ -29,8 +29,9 @@ bool batch_is_dim(const Shape *shape, uint32_t i, const Batch *batch);
 /* Whether an array has the batch in its shape. */
 bool batch_is_in(const Shape *shape, const Batch *batch);
 
-/* Whether no sample is computed from others, as far as operations tell: none sums over the batch,
- * sorts along it or hands all of it to a library that may do anything with it. O(instructions). */
-bool batch_is_separate(const Module *module, const Batch *batch);
+/* Whether no sample is computed from others, as far as operations tell: none sorts along the batch
+ * or hands all of it to a library that may do anything with it, and what is summed up over it ends
+ * there, as the mean of a loss does. */
+bool batch_is_separate(const Module *module, const Batch *batch, Arena *scratch);
 
 #endif

@@ -123,7 +123,7 @@ typedef enum BatchUse {
 static BatchUse use_of(const Advisor *advisor, const Batch *batch) {
   bool is_returned = 2 * batch->returned_bytes > live_bytes(advisor, batch);
   if (advisor_has_gradients(advisor)) return is_returned ? BATCH_RETURNED : BATCH_SUMMED;
-  if (!batch_is_separate(advisor->module, batch)) return BATCH_WHOLE;
+  if (!batch_is_separate(advisor->module, batch, advisor->scratch)) return BATCH_WHOLE;
   return is_returned ? BATCH_RETURNED : BATCH_MAPPED;
 }
 
@@ -195,13 +195,16 @@ static rh_text code_of_pieces(const Advisor *advisor, const Batch *batch) {
       return advice_text(advisor->out, "tf.map_fn(model, tf.reshape(x, [%lld, -1, *x.shape[1:]]))",
                          parts);
     default:
-      return advice_text(advisor->out,
-                         "parts = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), "
-                         "(%s,))\n"
-                         "results = jax.lax.map(lambda part: f(*part), parts)  # f: what is "
-                         "computed of these rows now\n"
-                         "results = jax.tree.map(lambda r: r.reshape(-1, *r.shape[2:]), results)",
-                         parts, names);
+      return advice_text(
+          advisor->out,
+          "parts = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), (%s,))\n"
+          "results = jax.lax.map(lambda part: f(*part), parts)  # f: what is computed of these "
+          "rows now\n"
+          "%s",
+          parts, names,
+          batch->returned_bytes > 0
+              ? "results = jax.tree.map(lambda r: r.reshape(-1, *r.shape[2:]), results)"
+              : "result = jax.tree.map(lambda r: r.mean(0), results)  # or r.sum(0)");
   }
 }
 
@@ -253,8 +256,8 @@ static rh_text explanation_of(const Advisor *advisor, const Batch *batch, BatchU
     case BATCH_MAPPED:
       return advice_text(advisor->out,
                          "%s at the peak have the rows in their shape, and no row is computed "
-                         "from others. What is computed is the same, and only the results are held "
-                         "of all rows.",
+                         "from others. What is computed is the same, and only what is returned is "
+                         "held of all rows.",
                          size);
     default:
       return advice_text(
@@ -312,11 +315,12 @@ static bool has_other(const Advisor *advisor) {
   return false;
 }
 
-/* Without a limit, where most of the memory is that of the batch. */
+/* Without a limit, where most of the memory is that of the batch. What is returned is held in any
+ * case, unless it is taken away. */
 static void propose_usual(Advisor *advisor, Batch batch) {
-  int64_t whole = advisor->before.counted_bytes;
+  int64_t whole = advisor->before.counted_bytes, live = live_bytes(advisor, &batch);
   bool is_returned = 2 * batch.returned_bytes > whole;
-  if (!is_returned && (has_other(advisor) || 2 * live_bytes(advisor, &batch) <= whole)) return;
+  if (!is_returned && (has_other(advisor) || 2 * (live - batch.returned_bytes) <= whole)) return;
   for (batch.parts = USUAL_PARTS; batch.parts <= MOST_USUAL_PARTS; batch.parts++) {
     if (batch.samples % batch.parts) continue;
     (void)propose(advisor, &batch);

@@ -75,6 +75,20 @@ NORMED_ROWS = ROWS.replace("  y = f32", """  q = f32[256]{0} reduce(n, zero), di
   u = f32[512,256]{1,0} subtract(n, b)
   y = f32""").replace("dot(n, v)", "dot(u, v)")
 
+# A mean over all rows in the end, and one that each row needs.
+COUNTED_ROWS = ROWS.replace("  ROOT r = f32[64,3]{1,0} reduce(p, zero), dimensions={1}", "  ROOT r = f32[3]{0} reduce(p, zero), dimensions={0,1}")
+# Factors of each, which are returned.
+RETURNED_FACTORS = """HloModule jit_factors, is_scheduled=true
+
+ENTRY e {
+  a = f32[64,64]{1,0} parameter(0), metadata={op_name="a"}
+  c = (f32[64,64]{1,0}, f32[64]{0}) custom-call(a), custom_call_target="lapack_ssyevd_ffi", metadata={op_name="jit(factors)/eigh"}
+  v = f32[64,64]{1,0} get-tuple-element(c), index=0
+  w = f32[64]{0} get-tuple-element(c), index=1
+  ROOT r = (f32[64]{0}, f32[64,64]{1,0}) tuple(w, v)
+}
+"""
+
 # Neighbours of a grid, which are nearly as large as the grid itself.
 NEIGHBOURS = """HloModule jit_smooth, is_scheduled=true
 
