@@ -13,7 +13,8 @@ void batch_add_positions(Batch *batch, int64_t positions) {
 
 /* The leading dimension of `merged` if it is that of `apart` and some behind it in one; else 0. */
 static int64_t merged_dims(const Shape *apart, const Shape *merged, int64_t samples) {
-  bool is_apart = shape_is_array(apart) && apart->rank > 1 && apart->dims[0] == samples;
+  bool is_apart = shape_is_array(apart) && apart->num_elements > 0 && apart->rank > 1 &&
+                  apart->dims[0] == samples;
   if (!is_apart || !shape_is_array(merged) || merged->rank == 0) return 0;
   int64_t product = samples;
   for (uint32_t i = 1; i < apart->rank && product < merged->dims[0]; i++) {

@@ -93,7 +93,8 @@ static Batch find_batch(Advisor *advisor) {
   for (uint32_t i = 0; i < entry->params.len; i++) {
     InstId param = id_list(module, entry->params)[i];
     const Shape *shape = inst_shape(module, param);
-    if (!shape_is_array(shape) || shape->rank == 0 || shape->dims[0] < 2) continue;
+    if (!shape_is_array(shape) || shape->num_elements == 0) continue;
+    if (shape->rank == 0 || shape->dims[0] < 2) continue;
     if (is_state(module, param, gradients)) continue;
     Batch batch = {.samples = shape->dims[0]};
     if (shape->rank > 1) batch_add_positions(&batch, shape->dims[0] * shape->dims[1]);

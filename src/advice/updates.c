@@ -43,17 +43,23 @@ static void visit_fusion(const Module *module, InstId fusion, uint32_t element, 
   }
 }
 
-/* The operand of a conditional that a branch is given, or the element of it that an instruction of
- * the branch takes from there; NO_ID = it takes none. */
-static InstId given_to_branch(const Module *module, InstId conditional, uint32_t branch,
-                              InstId inner) {
-  const Instruction *inst = inst_get(module, inner);
+/* The operand of a conditional that a branch is given, or one of its elements. */
+static InstId branch_operand(const Module *module, InstId conditional, uint32_t branch,
+                             uint32_t element) {
   InstId given = inst_operand(module, conditional, branch + 1);
-  if (inst->opcode == OPCODE_PARAMETER) return given;
+  bool has_elements = inst_get(module, given)->opcode == OPCODE_TUPLE;
+  return has_elements ? inst_operand(module, given, element) : given;
+}
+
+/* The same for what an instruction of the branch takes from there; NO_ID = it takes nothing. */
+static InstId given_to_branch(const Module *module, InstId conditional, uint32_t branch,
+                              uint32_t element, InstId inner) {
+  const Instruction *inst = inst_get(module, inner);
+  if (inst->opcode == OPCODE_PARAMETER) return branch_operand(module, conditional, branch, element);
   if (inst->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
-  bool is_of_param = inst_get(module, inst_operand(module, inner, 0))->opcode == OPCODE_PARAMETER;
-  if (!is_of_param || inst_get(module, given)->opcode != OPCODE_TUPLE) return NO_ID;
-  return inst_operand(module, given, (uint32_t)inst->index);
+  InstId whole = inst_operand(module, inner, 0);
+  if (inst_get(module, whole)->opcode != OPCODE_PARAMETER) return NO_ID;
+  return branch_operand(module, conditional, branch, (uint32_t)inst->index);
 }
 
 /* Visits what a fusion, or an element of its result, is computed from element by element. Returns
@@ -78,7 +84,8 @@ static void visit_branches(const Module *module, InstId conditional, uint32_t el
     bool has_elements = inst_get(module, root)->opcode == OPCODE_TUPLE;
     visit(&inner, has_elements ? inst_operand(module, root, element) : root);
     for (uint32_t at = 0; at < inner.len; at++) {
-      InstId id = inner.ids[at], given = given_to_branch(module, conditional, branch, id);
+      InstId id = inner.ids[at];
+      InstId given = given_to_branch(module, conditional, branch, element, id);
       if (given != NO_ID) visit(queue, given);
       if (given != NO_ID || visit_if_fusion(module, id, &inner)) continue;
       for (uint32_t i = 0; is_elementwise(module, id) && i < inst_get(module, id)->num_operands;

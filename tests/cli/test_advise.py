@@ -152,6 +152,12 @@ class Advise(ToolTest):
             "ENTRY e {", 'ENTRY e {\n  k = f32[] constant(2), metadata={op_name="jit(f)/jvp()/mul"}')
         self.assertNotIn("block_*", [r["scope"] for r in self.advise(self.write("layers.hlo", text))["remedies"]])
 
+    def test_states_that_are_returned(self):
+        """A checkpoint replaces what both gates stack by what is carried, and leaves states and their gradients."""
+        remedy = self.remedy("checkpoint-scan", RETURNED_STATES)
+        self.assertAlmostEqual(remedy["saved_bytes"], 64 * 1024 * 4, delta=64)
+        self.assertEqual(remedy["confidence"], "medium")
+
     def test_donated_and_copied(self):
         """The reader that forces the copy is named; read before the update, it needs none."""
         remedy = self.remedy("donated-copy", COPIED)
