@@ -316,12 +316,15 @@ static bool has_other(const Advisor *advisor) {
   return false;
 }
 
-/* Without a limit, where most of the memory is that of the batch. What is returned is held in any
+/* Without a limit, where much of the memory is that of the batch: half of it, or a quarter where
+ * gradients are added up, which is said with little confidence. What is returned is held in any
  * case, unless it is taken away. */
 static void propose_usual(Advisor *advisor, Batch batch) {
-  int64_t whole = advisor->before.counted_bytes, live = live_bytes(advisor, &batch);
+  int64_t whole = advisor->before.counted_bytes;
+  int64_t held = live_bytes(advisor, &batch) - batch.returned_bytes;
+  int64_t least = advisor_has_gradients(advisor) ? whole / 4 : whole / 2;
   bool is_returned = 2 * batch.returned_bytes > whole;
-  if (!is_returned && (has_other(advisor) || 2 * (live - batch.returned_bytes) <= whole)) return;
+  if (!is_returned && (has_other(advisor) || held <= least)) return;
   for (batch.parts = USUAL_PARTS; batch.parts <= MOST_USUAL_PARTS; batch.parts++) {
     if (batch.samples % batch.parts) continue;
     (void)propose(advisor, &batch);
