@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "advice/layers.h"
 #include "analysis/cost/link.h"
 #include "emit/human.h"
 
@@ -125,6 +126,18 @@ int64_t advisor_live_bytes(const Advisor *advisor, LiveTest is_meant, const void
   return bytes;
 }
 
+bool advisor_has_gradients(const Advisor *advisor) {
+  const Module *module = advisor->module;
+  if (advisor->framework != FRAMEWORK_JAX) {
+    Sequence sequence = advisor->schedule->of[module->entry];
+    return forward_part_of(module, sequence, advisor->scratch).end != NO_ID;
+  }
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (str_contains(inst_op_name(module, id), "transpose(")) return true;
+  }
+  return false;
+}
+
 /* ---- simulated modules ---- */
 
 rh_module *advice_copy(const rh_module *input) {
@@ -151,6 +164,14 @@ static bool is_same(const rh_remedy *a, const rh_remedy *b) {
           memcmp(a->argument.data, b->argument.data, a->argument.length) == 0);
 }
 
+/* Without a limit, what is taken away of the memory is at least half the share that is added to the
+ * time. */
+static bool is_worth_its_time(const Advisor *advisor, const rh_remedy *remedy) {
+  double whole = (double)advisor->before.counted_bytes;
+  return advisor->request->limit_bytes != INT64_MAX || remedy->confidence[0] == 'l' ||
+         2 * (double)remedy->saved_bytes >= remedy->added_fraction * whole;
+}
+
 static bool add_measured(Advisor *advisor, const rh_remedy *draft, rh_module *after,
                          const Measured *given, bool is_sketch) {
   const Measured *before = &advisor->before;
@@ -167,7 +188,9 @@ static bool add_measured(Advisor *advisor, const rh_remedy *draft, rh_module *af
   remedy.added_fraction = before->seconds > 0 ? remedy.added_seconds / before->seconds : 0;
   remedy.is_met = advisor->request->limit_bytes != INT64_MAX &&
                   measured.counted_bytes <= advisor->request->limit_bytes;
-  bool stays = remedy.saved_bytes > 0 && remedy.saved_bytes >= before->counted_bytes / LEAST_SHARE;
+  bool stays = remedy.saved_bytes > 0 &&
+               remedy.saved_bytes >= before->counted_bytes / LEAST_SHARE &&
+               is_worth_its_time(advisor, &remedy);
   for (uint32_t i = 0; i < advisor->remedies.len && stays; i++)
     stays = !is_same(&advisor->remedies.data[i].shown, &remedy);
   if (stays) {

@@ -105,6 +105,9 @@ void advisor_keep_lower(Advisor *advisor, uint32_t index, bool is_doubtful);
 typedef bool (*LiveTest)(const void *context, const LiveBuffer *buffer);
 int64_t advisor_live_bytes(const Advisor *advisor, LiveTest is_meant, const void *context);
 
+/* Whether the program has a backward part, which JAX names. O(instructions). */
+bool advisor_has_gradients(const Advisor *advisor);
+
 /* A copy of a scheduled module that can be changed: its module and its schedule. */
 rh_module *advice_copy(const rh_module *input);
 

@@ -11,6 +11,7 @@
 #include "advice/region_role.h"
 #include "advice/shrink.h"
 #include "emit/human.h"
+#include "ir/attribute.h"
 #include "remat/algorithms/forward_end.h"
 
 enum {
@@ -61,6 +62,12 @@ static void find_regions(Study *study) {
 
 /* ---- whether it can be computed in pieces ---- */
 
+/* A call whose name says nothing may do anything with its operands, as the solver of a system of
+ * equations does. Those of products begin with two underscores: `__cublas$gemm`. */
+static bool is_library_product(const Module *module, InstId id) {
+  return str_begins_with(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "__");
+}
+
 /* An operation for whose pieces others would have to wait, or that is not the region's alone. */
 static bool is_boundary(const Module *module, InstId id) {
   switch (inst_get(module, id)->opcode) {
@@ -69,14 +76,16 @@ static bool is_boundary(const Module *module, InstId id) {
     case OPCODE_CONDITIONAL:
     case OPCODE_CALL:
     case OPCODE_RNG:
-    case OPCODE_SORT: return true;
+    case OPCODE_SORT:
+    case OPCODE_CHOLESKY:
+    case OPCODE_TRIANGULAR_SOLVE: return true;
+    case OPCODE_CUSTOM_CALL: return !is_library_product(module, id);
     default: return inst_is_root(module, id);
   }
 }
 
-/* Whether the result has the dimensions of an argument, as the gradient of weights has. Pieces use
- * weights as a whole, and add up what their gradients are. */
-static bool is_like_argument(const Module *module, InstId id) {
+/* Whether the result has the dimensions of an argument, as the gradient of weights has. */
+static bool has_size_of_argument(const Module *module, InstId id) {
   const Computation *entry = comp_get(module, module->entry);
   for (uint32_t i = 0; i < entry->params.len; i++) {
     InstId param = id_list(module, entry->params)[i];
@@ -87,8 +96,16 @@ static bool is_like_argument(const Module *module, InstId id) {
   return false;
 }
 
+/* Whether `outside`, which enters or leaves the region at `user`, is weights, a table that is
+ * looked up, or their gradients. Pieces use these as a whole, and add up what their gradients are;
+ * an array of which the region has each element is divided with it. */
+static bool is_used_whole(const Module *module, const bool *is_whole_user, InstId outside,
+                          InstId user) {
+  return is_whole_user[user] && has_size_of_argument(module, outside);
+}
+
 /* Whether all that enters and leaves the region is smaller than half of it. */
-static bool is_hourglass(const Advisor *advisor, RegionSize size) {
+static bool is_hourglass(const Advisor *advisor, RegionSize size, const bool *is_whole_user) {
   const Module *module = advisor->module;
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
@@ -103,7 +120,7 @@ static bool is_hourglass(const Advisor *advisor, RegionSize size) {
       InstId other = is_inside ? operand : id; /* outside of the region */
       if (inst_get(module, other)->opcode == OPCODE_TUPLE) return false;
       if (region_is_exceeded(module, other, size.elements / 2 + 1) &&
-          !is_like_argument(module, other))
+          !is_used_whole(module, is_whole_user, other, id))
         return false;
     }
   }
@@ -302,8 +319,19 @@ static SourcePlace place_of(Advisor *advisor, const Region *region) {
       place.op_name, {arena_strndup(advisor->out, file.data, file.len), file.len}, frame.line};
 }
 
-static rh_text code_of(const Advisor *advisor, RegionRole role, bool is_repeated,
-                       long long pieces) {
+/* What is done with one row, by its lines. */
+static const char *row_text(Advisor *advisor, const Region *region, SourcePlace place) {
+  const char *where = advisor_where(advisor, place);
+  if (region->use.exit == NO_ID) return arena_printf(advisor->out, "what %s does", where);
+  SourcePlace end = advisor_place(advisor, region->use.exit);
+  bool is_same = end.line == place.line && str_equal(end.file, place.file);
+  if (end.line <= 0 || is_same) return arena_printf(advisor->out, "what %s does", where);
+  return arena_printf(advisor->out, "what %s does, and what is made of it up to %s", where,
+                      advisor_where(advisor, end));
+}
+
+static rh_text code_of(const Advisor *advisor, RegionRole role, bool is_repeated, long long pieces,
+                       const char *row) {
   bool is_of_loss = role == REGION_LOGITS || role == REGION_OUTPUTS;
   if (role == REGION_ONE_HOT)
     return advice_text(
@@ -330,12 +358,15 @@ static rh_text code_of(const Advisor *advisor, RegionRole role, bool is_repeated
     default: break;
   }
   if (!is_of_loss)
-    return advice_text(advisor->out, "jax.lax.map(%s, xs, batch_size=len(xs) // %lld)",
-                       is_repeated ? "jax.checkpoint(f)" : "f", pieces);
+    return advice_text(advisor->out,
+                       "def f(x): …  # for one row: %s\n"
+                       "rows = jax.lax.map(%s, xs, batch_size=len(xs) // %lld)",
+                       row, is_repeated ? "jax.checkpoint(f)" : "f", pieces);
   return advice_text(advisor->out,
                      "pieces = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), (hidden, "
                      "labels))\n"
-                     "losses = jax.lax.map(jax.checkpoint(lambda p: loss(weights, *p)), pieces)",
+                     "losses = jax.lax.map(jax.checkpoint(lambda p: loss(weights, *p)), pieces)  # "
+                     "and their mean, or sum",
                      pieces);
 }
 
@@ -391,7 +422,8 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
                         "%s: compute %s in %lld pieces, %.*s is never needed as a whole",
                         advisor_where(advisor, place), what_is(role), (long long)num_chunks,
                         (int)shape.len, shape.data);
-  remedy.code = code_of(advisor, role, region->use.is_read_back, num_chunks);
+  remedy.code = code_of(advisor, role, region->use.is_read_back, num_chunks,
+                        row_text(advisor, region, place));
   remedy.explanation = advice_text(
       advisor->out,
       "Arrays of %s elements take %s at the peak, and all that they are computed from and all that "
@@ -423,6 +455,7 @@ static int by_live_bytes(const void *pa, const void *pb) {
 void advise_chunk(Advisor *advisor) {
   Study study = {.advisor = advisor};
   uint32_t num_proposed = 0;
+  const bool *is_whole_user = find_whole_users(advisor->module, advisor->arena, advisor->scratch);
   find_regions(&study);
   if (study.regions.len)
     qsort(study.regions.data, study.regions.len, sizeof *study.regions.data, by_live_bytes);
@@ -433,9 +466,11 @@ void advise_chunk(Advisor *advisor) {
     if (advisor->is_sketch && !advisor_place(advisor, region->largest).file.len) continue;
     if (region->size.elements < 64) continue;
     region->size = region_size(advisor, region->size.elements);
-    if (!is_hourglass(advisor, region->size)) continue;
+    if (!is_hourglass(advisor, region->size, is_whole_user)) continue;
     if (is_given(advisor, region->size) || !is_row_by_row(advisor, region)) continue;
     region->use = region_use(advisor, region->comp, region->size);
+    bool is_loss = region->use.is_summed || advisor_has_gradients(advisor);
+    if (region->use.role == REGION_OUTPUTS && !is_loss) region->use.role = REGION_OTHER;
     propose_pieces(advisor, region);
     num_proposed++;
   }

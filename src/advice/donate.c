@@ -282,6 +282,13 @@ static const char *list_names(const Advisor *advisor, const Group *group, Listin
   return text;
 }
 
+/* The function that was compiled: `train_step` of the module `jit_train_step`. */
+static const char *function_name(const Advisor *advisor) {
+  Str name = human_utf8(advisor->module->source->header.name, advisor->out);
+  bool is_named = str_begins_with(name, "jit_") && name.len > 4 && name.data[4] != '_';
+  return is_named ? arena_strndup(advisor->out, name.data + 4, name.len - 4) : "step";
+}
+
 static rh_text code_of(const Advisor *advisor, const Group *group) {
   switch (advisor->framework) {
     case FRAMEWORK_PYTORCH:
@@ -295,8 +302,8 @@ static rh_text code_of(const Advisor *advisor, const Group *group) {
                          list_names(advisor, group, (Listing){"", ".assign(…)", "; ", "; "}));
     default: {
       const char *names = list_names(advisor, group, (Listing){"\"", "\"", ", ", ", "});
-      return advice_text(advisor->out, "jax.jit(step, donate_argnames=(%s%s))", names,
-                         group->len == 1 ? "," : "");
+      return advice_text(advisor->out, "jax.jit(%s, donate_argnames=(%s%s))",
+                         function_name(advisor), names, group->len == 1 ? "," : "");
     }
   }
 }

@@ -173,29 +173,45 @@ static bool is_differentiated_again(const Module *module, InstId id) {
   return false;
 }
 
-/* Whether a part of what is inside is differentiated again. Its checkpoint would compute again in
- * each of the two derivatives, and the inner one has its own forward and backward part, which
- * nothing here knows. */
-static bool has_inner_derivative(const ForwardPart *forward, const Layers *layers) {
-  const Module *module = forward->module;
-  for (SchedPos pos = 0; pos <= forward->end; pos++) {
-    InstId id = forward->sequence.ids[pos];
-    if (layers->instance_of[pos] == NO_ID) continue;
-    if (is_differentiated_again(module, id)) return true;
-    if (inst_get(module, id)->opcode != OPCODE_FUSION) continue;
-    CompId comp = inst_callees(module, id)[0];
-    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-      if (is_differentiated_again(module, comp_inst(module, comp, i))) return true;
-    }
+static bool is_differentiated(const Module *module, InstId id) {
+  return str_contains(inst_op_name(module, id), "jvp(");
+}
+
+/* Whether an instruction is meant, or one inside of it if it is a fusion. */
+static bool has_meant(const Module *module, InstId id,
+                      bool (*is_meant)(const Module *module, InstId id)) {
+  if (is_meant(module, id)) return true;
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    if (is_meant(module, comp_inst(module, comp, i))) return true;
   }
   return false;
 }
 
-static void drop_differentiated_again(Finder *finder) {
+/* Whether a part of what is inside `layers`, or of the whole forward part, is meant. */
+static bool has_part(const ForwardPart *forward, const Layers *layers,
+                     bool (*is_meant)(const Module *module, InstId id)) {
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    if (layers && layers->instance_of[pos] == NO_ID) continue;
+    if (has_meant(forward->module, forward->sequence.ids[pos], is_meant)) return true;
+  }
+  return false;
+}
+
+/* Drops what is differentiated twice: its checkpoint would compute again in each of the two
+ * derivatives, and the inner one has its own forward and backward part, which nothing here knows.
+ * Drops what is not differentiated at all, such as the update of an optimizer: a checkpoint around
+ * it does nothing. */
+static void drop_by_derivatives(Finder *finder) {
+  const ForwardPart *forward = finder->forward;
   Layers *list = finder->found->list.data;
   uint32_t len = 0;
+  bool has_names = has_part(forward, NULL, is_differentiated);
   for (uint32_t i = 0; i < finder->found->list.len; i++) {
-    if (!has_inner_derivative(finder->forward, &list[i])) list[len++] = list[i];
+    if (has_part(forward, &list[i], is_differentiated_again)) continue;
+    if (has_names && !has_part(forward, &list[i], is_differentiated)) continue;
+    list[len++] = list[i];
   }
   finder->found->list.len = len;
 }
@@ -292,7 +308,7 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   take_scopes(&finder);
   drop_callers(&finder);
   drop_whole(&finder);
-  drop_differentiated_again(&finder);
+  drop_by_derivatives(&finder);
   for (uint32_t i = 0; i < found.list.len; i++)
     found.list.data[i].size = size_of(&found.list.data[i], forward);
   if (found.list.len) qsort(found.list.data, found.list.len, sizeof *found.list.data, by_size);

@@ -1,44 +1,28 @@
-/* Advice for a limit that nothing else meets: fewer samples at a time. The gradients of several
- * smaller batches are added up, or the batch is smaller; a program that returns something of each
- * sample is called for fewer of them, with a limit or without. Simulated by arrays with fewer
- * samples: those that have the number of samples as a dimension, or the number of all positions of
- * all samples. */
+/* Advice that nearly always helps and that comes last: fewer samples at a time. The gradients of
+ * several smaller batches are added up, or the batch is smaller; a program that returns something
+ * of each sample is called for fewer of them; one without gradients goes through them in pieces.
+ * Simulated by arrays with fewer samples. Without a limit, it is what remains to be said where
+ * nothing else takes much away. */
+#include "advice/batch.h"
+#include "advice/layers.h"
 #include "advice/shrink.h"
+#include "advice/updates.h"
 #include "emit/human.h"
 #include "ir/attribute.h"
 
-enum { USUAL_PARTS = 8 }; /* without a limit */
-
-typedef struct Batch {
-  int64_t samples, positions; /* positions of all samples together; 0 = samples have no positions */
-  bool is_unique;         /* no weights have a dimension of this size, so that it is that of samples
-                             wherever         it occurs, as behind the members of an ensemble */
-  int64_t returned_bytes; /* of the outputs that have the batch in their shape */
-  int64_t parts;
-  const char *argument;
-  int64_t bytes; /* of the argument */
-} Batch;
-
-static bool is_batch_dim(const Shape *shape, uint32_t i, const Batch *batch) {
-  return (shape->dims[i] == batch->samples && (i == 0 || batch->is_unique)) ||
-         (batch->positions && shape->dims[i] == batch->positions);
-}
-
-static bool is_of_batch(const Shape *shape, const Batch *batch) {
-  for (uint32_t i = 0; i < shape->rank; i++) {
-    if (is_batch_dim(shape, i, batch)) return true;
-  }
-  return false;
-}
+enum {
+  USUAL_PARTS = 8, /* without a limit, or some more if that does not divide the batch */
+  MOST_USUAL_PARTS = 32,
+};
 
 static ShapeId shrink_batch(Module *module, ShapeId array, const void *context) {
   const Batch *batch = context;
   const Shape *shape = shape_get(&module->shapes, array);
-  if (!is_of_batch(shape, batch)) return array;
+  if (!batch_is_in(shape, batch)) return array;
   ArraySpec spec = shape_spec(shape);
   int64_t *dims = arena_array(module->arena, int64_t, shape->rank);
   for (uint32_t i = 0; i < shape->rank; i++)
-    dims[i] = is_batch_dim(shape, i, batch) ? shape->dims[i] / batch->parts : shape->dims[i];
+    dims[i] = batch_is_dim(shape, i, batch) ? shape->dims[i] / batch->parts : shape->dims[i];
   spec.dims = dims;
   return shape_array(&module->shapes, &spec);
 }
@@ -54,17 +38,19 @@ static int64_t live_bytes(const Advisor *advisor, const Batch *batch) {
                   shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part));
     bool is_given = inst_get(module, live->inst)->opcode == OPCODE_PARAMETER &&
                     inst_get(module, live->inst)->parent == module->entry;
-    if (!is_given && shape_is_array(shape) && is_of_batch(shape, batch)) bytes += live->bytes;
+    if (!is_given && shape_is_array(shape) && batch_is_in(shape, batch)) bytes += live->bytes;
   }
   return bytes;
 }
 
-/* Whether an output has the dimensions of a parameter: then that is weights, or state. */
-static bool is_state(const Module *module, InstId param) {
+/* Whether a parameter is weights, or state: an output is a new version of it, or, where there are
+ * gradients, has its dimensions. */
+static bool is_state(const Module *module, InstId param, bool has_gradients) {
   InstId root = comp_get(module, module->entry)->root;
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
-    if (shape_compatible(&module->shapes, inst_get(module, param)->shape,
-                         shape_part(&module->shapes, inst_get(module, root)->shape, part)))
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
+    if (!shape_compatible(&module->shapes, inst_get(module, param)->shape, shape)) continue;
+    if (has_gradients || update_distance(module, output_maker(module, part), param) != NO_ID)
       return true;
   }
   return false;
@@ -72,13 +58,13 @@ static bool is_state(const Module *module, InstId param) {
 
 /* Whether an argument has a dimension of this size that is not its first, or is state that has one.
  */
-static bool is_other_size(const Module *module, int64_t size) {
+static bool is_other_size(const Module *module, int64_t size, bool has_gradients) {
   const Computation *entry = comp_get(module, module->entry);
   for (uint32_t i = 0; i < entry->params.len; i++) {
     InstId param = id_list(module, entry->params)[i];
     const Shape *shape = inst_shape(module, param);
     for (uint32_t d = 0; shape_is_array(shape) && d < shape->rank; d++) {
-      if (shape->dims[d] == size && (d > 0 || is_state(module, param))) return true;
+      if (shape->dims[d] == size && (d > 0 || is_state(module, param, has_gradients))) return true;
     }
   }
   return false;
@@ -91,7 +77,7 @@ static int64_t returned_bytes(const Module *module, const Batch *batch) {
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
     ShapeId id = shape_part(&module->shapes, inst_get(module, root)->shape, part);
     const Shape *shape = shape_get(&module->shapes, id);
-    if (shape_is_array(shape) && is_of_batch(shape, batch))
+    if (shape_is_array(shape) && batch_is_in(shape, batch))
       bytes += target_sizes.of_part(module, id);
   }
   return bytes;
@@ -101,16 +87,19 @@ static int64_t returned_bytes(const Module *module, const Batch *batch) {
 static Batch find_batch(Advisor *advisor) {
   const Module *module = advisor->module;
   const Computation *entry = comp_get(module, module->entry);
+  bool gradients = advisor_has_gradients(advisor);
   Batch best = {0};
   int64_t most = 0;
   for (uint32_t i = 0; i < entry->params.len; i++) {
     InstId param = id_list(module, entry->params)[i];
     const Shape *shape = inst_shape(module, param);
-    if (!shape_is_array(shape) || shape->rank == 0 || shape->dims[0] < 2) continue;
-    if (is_state(module, param)) continue;
-    Batch batch = {.samples = shape->dims[0], .bytes = shape->bytes};
-    if (shape->rank > 1) batch.positions = shape->dims[0] * shape->dims[1];
-    batch.is_unique = !is_other_size(module, batch.samples);
+    if (!shape_is_array(shape) || shape->num_elements == 0) continue;
+    if (shape->rank == 0 || shape->dims[0] < 2) continue;
+    if (is_state(module, param, gradients)) continue;
+    Batch batch = {.samples = shape->dims[0]};
+    if (shape->rank > 1) batch_add_positions(&batch, shape->dims[0] * shape->dims[1]);
+    batch_find_positions(module, &batch);
+    batch.is_unique = !is_other_size(module, batch.samples, gradients);
     int64_t bytes = live_bytes(advisor, &batch);
     if (bytes <= most) continue;
     const Metadata *metadata = inst_metadata(module, param);
@@ -124,10 +113,19 @@ static Batch find_batch(Advisor *advisor) {
   return best;
 }
 
-/* Whether most of what has the batch in its shape is returned: then there are no gradients to add
- * up. */
-static bool is_returned(const Advisor *advisor, const Batch *batch) {
-  return 2 * batch->returned_bytes > live_bytes(advisor, batch);
+/* What is done with the parts. */
+typedef enum BatchUse {
+  BATCH_SUMMED,   /* gradients are added up */
+  BATCH_RETURNED, /* most of what has the batch in its shape is returned: it can be taken away */
+  BATCH_MAPPED, /* no gradients, and no sample needs another one: the program goes through parts */
+  BATCH_WHOLE,  /* no gradients, and samples need each other, as the rows of equations do */
+} BatchUse;
+
+static BatchUse use_of(const Advisor *advisor, const Batch *batch) {
+  bool is_returned = 2 * batch->returned_bytes > live_bytes(advisor, batch);
+  if (advisor_has_gradients(advisor)) return is_returned ? BATCH_RETURNED : BATCH_SUMMED;
+  if (!batch_is_separate(advisor->module, batch, advisor->scratch)) return BATCH_WHOLE;
+  return is_returned ? BATCH_RETURNED : BATCH_MAPPED;
 }
 
 static rh_text code_of_calls(const Advisor *advisor, long long parts) {
@@ -166,39 +164,135 @@ static rh_text code_of(const Advisor *advisor, long long parts, long long sample
   }
 }
 
+/* `one, two` of the arguments that have the batch as their first dimension. */
+static const char *batch_arguments(const Advisor *advisor, const Batch *batch) {
+  const Module *module = advisor->module;
+  const Computation *entry = comp_get(module, module->entry);
+  const char *text = "";
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    const Shape *shape = inst_shape(module, param);
+    if (!shape_is_array(shape) || shape->rank == 0 || shape->dims[0] != batch->samples) continue;
+    Str name = human_unescape(inst_op_name(module, param), advisor->out);
+    if (!name.len) continue;
+    text =
+        arena_printf(advisor->out, "%s%s%.*s", text, *text ? ", " : "", (int)name.len, name.data);
+  }
+  return *text ? text : batch->argument;
+}
+
+static rh_text code_of_pieces(const Advisor *advisor, const Batch *batch) {
+  const char *names = batch_arguments(advisor, batch);
+  long long parts = (long long)batch->parts;
+  switch (advisor->framework) {
+    case FRAMEWORK_PYTORCH:
+      return advice_text(advisor->out,
+                         "results = []\n"
+                         "for part in x.chunk(%lld):\n"
+                         "    results.append(model(part))\n"
+                         "    torch_xla.sync()  # so that each part is a program of its own",
+                         parts);
+    case FRAMEWORK_TENSORFLOW:
+      return advice_text(advisor->out, "tf.map_fn(model, tf.reshape(x, [%lld, -1, *x.shape[1:]]))",
+                         parts);
+    default:
+      return advice_text(
+          advisor->out,
+          "parts = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), (%s,))\n"
+          "results = jax.lax.map(lambda part: f(*part), parts)  # f: what is computed of these "
+          "rows now\n"
+          "%s",
+          parts, names,
+          batch->returned_bytes > 0
+              ? "results = jax.tree.map(lambda r: r.reshape(-1, *r.shape[2:]), results)"
+              : "result = jax.tree.map(lambda r: r.mean(0), results)  # or r.sum(0)");
+  }
+}
+
+static rh_text code_of_use(const Advisor *advisor, const Batch *batch, BatchUse use) {
+  switch (use) {
+    case BATCH_RETURNED: return code_of_calls(advisor, (long long)batch->parts);
+    case BATCH_MAPPED: return code_of_pieces(advisor, batch);
+    default:
+      return code_of(advisor, (long long)batch->parts, (long long)(batch->samples / batch->parts));
+  }
+}
+
+static const char *count_text(const Advisor *advisor, int64_t count) {
+  return arena_printf(advisor->out, "%s", human_count((uint64_t)count).text);
+}
+
+static rh_text title_of(const Advisor *advisor, const Batch *batch, BatchUse use) {
+  long long parts = (long long)batch->parts;
+  const char *all = count_text(advisor, batch->samples);
+  const char *some = count_text(advisor, batch->samples / batch->parts);
+  switch (use) {
+    case BATCH_RETURNED:
+      return advice_text(advisor->out,
+                         "call it %lld times for %s of the %s rows of `%s`, and take the "
+                         "results off the device in between, or return less of each row",
+                         parts, some, all, batch->argument);
+    case BATCH_MAPPED:
+      return advice_text(advisor->out,
+                         "go through the %s rows of `%s` in %lld parts of %s, one after the "
+                         "other",
+                         all, batch->argument, parts, some);
+    default:
+      return advice_text(advisor->out,
+                         "use a batch of %s, or add up the gradients of %lld batches of %s "
+                         "(`%s` has %s now)",
+                         some, parts, some, batch->argument, all);
+  }
+}
+
+static rh_text explanation_of(const Advisor *advisor, const Batch *batch, BatchUse use) {
+  int64_t bytes = use == BATCH_RETURNED ? batch->returned_bytes : live_bytes(advisor, batch);
+  const char *size = human_bytes(bytes).text;
+  switch (use) {
+    case BATCH_RETURNED:
+      return advice_text(advisor->out,
+                         "Outputs of %s have a part for each row, and lie in memory to the end. "
+                         "What is computed from them, such as the largest element, may be enough.",
+                         size);
+    case BATCH_MAPPED:
+      return advice_text(advisor->out,
+                         "%s at the peak have the rows in their shape, and no row is computed "
+                         "from others. What is computed is the same, and only what is returned is "
+                         "held of all rows.",
+                         size);
+    default:
+      return advice_text(
+          advisor->out,
+          "%s at the peak have the batch in their shape. Gradients that are added "
+          "up take memory of their own, if they do not have it yet. If the loss is a "
+          "mean, divide their sum by the number of batches.",
+          size);
+  }
+}
+
+/* As shrink_batch, of what is neither given nor returned as a whole. */
+static ShapeId shrink_between(Module *module, InstId id, uint32_t part, ShapeId array,
+                              const void *context) {
+  (void)part;
+  const Instruction *inst = inst_get(module, id);
+  bool is_given = inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry;
+  bool is_whole = is_given || (inst->parent == module->entry && makes_output(module, id));
+  return is_whole ? array : shrink_batch(module, array, context);
+}
+
 static bool propose(Advisor *advisor, const Batch *batch) {
-  rh_module *made = shrink_module(advisor, shrink_batch, batch);
-  long long parts = (long long)batch->parts, samples = (long long)(batch->samples / batch->parts);
+  BatchUse use = use_of(advisor, batch);
+  if (use == BATCH_WHOLE) return false;
+  rh_module *made = use == BATCH_MAPPED ? shrink_parts(advisor, shrink_between, batch)
+                                        : shrink_module(advisor, shrink_batch, batch);
   rh_remedy remedy = {.kind = "microbatches",
-                      .confidence = is_returned(advisor, batch) ? "medium" : "low",
+                      .confidence = use == BATCH_SUMMED ? "low" : "medium",
+                      .title = title_of(advisor, batch, use),
+                      .code = code_of_use(advisor, batch, use),
+                      .explanation = explanation_of(advisor, batch, use),
                       .num_chunks = batch->parts,
                       .bytes_at_peak = live_bytes(advisor, batch),
                       .argument = {batch->argument, strlen(batch->argument)}};
-  bool is_of_calls = is_returned(advisor, batch);
-  remedy.title =
-      is_of_calls
-          ? advice_text(
-                advisor->out,
-                "call it %lld times for %lld of the %lld rows of `%s`, and take the results "
-                "off the device in between, or return less of each row",
-                parts, samples, (long long)batch->samples, batch->argument)
-          : advice_text(
-                advisor->out,
-                "use a batch of %lld, or add up the gradients of %lld batches of %lld (`%s` "
-                "has %lld now)",
-                samples, parts, samples, batch->argument, (long long)batch->samples);
-  remedy.code = is_of_calls ? code_of_calls(advisor, parts) : code_of(advisor, parts, samples);
-  remedy.explanation =
-      is_of_calls
-          ? advice_text(
-                advisor->out,
-                "Outputs of %s have a part for each row, and lie in memory to the end. What "
-                "is computed from them, such as the largest element, may be enough.",
-                human_bytes(batch->returned_bytes).text)
-          : advice_text(advisor->out,
-                        "%s at the peak have the batch in their shape. Gradients that are added up "
-                        "take memory of their own, if they do not have it yet.",
-                        human_bytes(remedy.bytes_at_peak).text);
   return advisor_add_timed(advisor, &remedy, made, 0);
 }
 
@@ -212,6 +306,32 @@ static void propose_parts(Advisor *advisor, Batch batch) {
   }
 }
 
+/* Whether something else is sure to take a quarter of the memory away. */
+static bool has_other(const Advisor *advisor) {
+  for (uint32_t i = 0; i < advisor->remedies.len; i++) {
+    const rh_remedy *remedy = &advisor->remedies.data[i].shown;
+    if (remedy->confidence[0] != 'l' && 4 * remedy->saved_bytes >= advisor->before.counted_bytes)
+      return true;
+  }
+  return false;
+}
+
+/* Without a limit, where much of the memory is that of the batch: half of it, or a quarter where
+ * gradients are added up, which is said with little confidence. What is returned is held in any
+ * case, unless it is taken away. */
+static void propose_usual(Advisor *advisor, Batch batch) {
+  int64_t whole = advisor->before.counted_bytes;
+  int64_t held = live_bytes(advisor, &batch) - batch.returned_bytes;
+  int64_t least = advisor_has_gradients(advisor) ? whole / 4 : whole / 2;
+  bool is_returned = 2 * batch.returned_bytes > whole;
+  if (!is_returned && (has_other(advisor) || held <= least)) return;
+  for (batch.parts = USUAL_PARTS; batch.parts <= MOST_USUAL_PARTS; batch.parts++) {
+    if (batch.samples % batch.parts) continue;
+    (void)propose(advisor, &batch);
+    return;
+  }
+}
+
 void advise_microbatches(Advisor *advisor) {
   const AdviceRequest *request = advisor->request;
   if (advisor->before.counted_bytes <= request->limit_bytes && request->limit_bytes != INT64_MAX)
@@ -220,9 +340,7 @@ void advise_microbatches(Advisor *advisor) {
   if (!batch.argument) return;
   if (request->limit_bytes != INT64_MAX) {
     propose_parts(advisor, batch);
-  } else if (2 * batch.returned_bytes > advisor->before.counted_bytes &&
-             batch.samples % USUAL_PARTS == 0) {
-    batch.parts = USUAL_PARTS;
-    (void)propose(advisor, &batch);
+  } else {
+    propose_usual(advisor, batch);
   }
 }

@@ -21,11 +21,13 @@ static rh_text code_of(const Advisor *advisor, long long outer, long long inner,
                          "    carry = tf.recompute_grad(inner)(carry, part)",
                          outer, inner, body);
     default:
-      return advice_text(advisor->out,
-                         "xs = jax.tree.map(lambda x: x.reshape(%lld, %lld, *x.shape[1:]), xs)\n"
-                         "inner = jax.checkpoint(lambda c, x: jax.lax.scan(%s, c, x))\n"
-                         "carry, ys = jax.lax.scan(inner, carry, xs)",
-                         outer, inner, body);
+      return advice_text(
+          advisor->out,
+          "xs = jax.tree.map(lambda x: x.reshape(%lld, %lld, *x.shape[1:]), xs)\n"
+          "inner = jax.checkpoint(lambda c, x: jax.lax.scan(%s, c, x))\n"
+          "carry, ys = jax.lax.scan(inner, carry, xs)  # of a fori_loop: two of them, "
+          "%lld times and %lld times, with the same checkpoints",
+          outer, inner, body, outer, inner);
   }
 }
 

@@ -90,16 +90,21 @@ static bool is_form(const Module *module, InstId id) {
   }
 }
 
-static bool is_form_fusion(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode != OPCODE_FUSION || inst->num_operands != 1) return false;
+bool region_only_forms(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return is_form(module, id);
   CompId comp = inst_callees(module, id)[0];
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId inner = comp_inst(module, comp, i);
-    if (inst_get(module, inner)->opcode != OPCODE_PARAMETER && !is_form(module, inner))
-      return false;
+    Opcode opcode = (Opcode)inst_get(module, inner)->opcode;
+    bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_TUPLE;
+    if (!is_given && !is_form(module, inner)) return false;
   }
   return true;
+}
+
+static bool is_form_fusion(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_FUSION && inst->num_operands == 1 && region_only_forms(module, id);
 }
 
 /* Whether a value is a matrix that the computation is given, in whatever form. */
@@ -161,6 +166,10 @@ static bool any_inside(const Module *module, InstId id, InnerTest is_meant) {
   return false;
 }
 
+static bool is_sum(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_REDUCE;
+}
+
 static bool is_exponential(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_EXPONENTIAL;
 }
@@ -189,6 +198,7 @@ typedef struct Walk {
   const bool *is_product;
   bool *is_after; /* by InstId: outside of the region, and computed from it */
   bool has_weights, has_product_after, has_large_after, has_exponential;
+  bool is_again;                   /* it is computed again under a checkpoint, or in a loop */
   bool compares, is_only_compared; /* all that makes the region compares a range */
   uint32_t depth;                  /* of the function that the exit shares with the maker */
   RegionUse use;
@@ -207,14 +217,25 @@ static InstId product_inside(const Module *module, InstId id) {
   return id;
 }
 
+/* A call whose name begins with two underscores is a product of a library, `__cublas$gemm`; of
+ * others, such as a sort, nothing is known. */
+static bool is_layer(const Walk *walk, InstId id) {
+  const Module *module = walk->module;
+  bool is_call = inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL;
+  return walk->is_product[id] &&
+         (!is_call || str_begins_with(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "__"));
+}
+
 /* What enters the region. */
 static void walk_inside(Walk *walk, InstId id) {
   const Module *module = walk->module;
+  Str name = inst_op_name(module, id);
+  walk->is_again |= str_contains(name, "/rematted_computation") || str_contains(name, "/while/");
   walk->has_exponential |= any_inside(module, id, is_exponential);
   bool compares = any_inside(module, id, compares_range);
   walk->compares |= compares;
   walk->is_only_compared &= compares || is_form(module, id);
-  if (!walk->is_product[id]) return;
+  if (!is_layer(walk, id)) return;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
     walk->has_weights |= is_weight(module, inst_operand(module, id, i));
   if (walk->use.maker == NO_ID) walk->use.maker = product_inside(module, id);
@@ -231,7 +252,7 @@ static void walk_outside(Walk *walk, InstId id, Arena *scratch) {
   }
   walk->is_after[id] |= reads;
   if (!walk->is_after[id]) return;
-  walk->has_product_after |= walk->is_product[id];
+  walk->has_product_after |= is_layer(walk, id);
   if (!reads) return;
   walk->has_product_after |= any_inside(module, id, is_product_with_vector);
   walk->has_exponential |= any_inside(module, id, is_exponential);
@@ -240,6 +261,7 @@ static void walk_outside(Walk *walk, InstId id, Arena *scratch) {
   if (walk->use.maker != NO_ID) (void)frame_in_common(module, walk->use.maker, id, &depth, scratch);
   if (walk->use.exit != NO_ID && depth <= walk->depth) return;
   walk->use.exit = id;
+  walk->use.is_summed = any_inside(module, id, is_sum);
   walk->depth = depth;
 }
 
@@ -287,9 +309,10 @@ RegionUse region_use(const Advisor *advisor, CompId comp, RegionSize size) {
     }
   }
   arena_free(arena);
-  /* Without an exit, the forward part ends in it: it is computed again for the backward part. */
-  bool is_last = walk.has_weights && walk.use.exit != NO_ID && !walk.has_product_after &&
-                 !walk.has_large_after;
+  /* Without an exit, the forward part ends in it: nobody asked for the value of the loss, or it is
+   * computed again for the backward part. */
+  bool has_end = walk.use.exit != NO_ID || (walk.has_exponential && !walk.is_again);
+  bool is_last = walk.has_weights && has_end && !walk.has_product_after && !walk.has_large_after;
   if (walk.has_weights) walk.use.role = is_last ? REGION_OUTPUTS : REGION_ACTIVATION;
   if (is_last && walk.has_exponential) walk.use.role = REGION_LOGITS;
   if (walk.compares && walk.is_only_compared && walk.has_product_after)

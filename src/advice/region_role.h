@@ -25,6 +25,7 @@ typedef struct RegionSize {
 typedef struct RegionUse {
   RegionRole role;
   bool is_read_back; /* the backward part has it, too */
+  bool is_summed;    /* what leaves it is a sum or the like, as a loss is */
   InstId maker;      /* the product that makes it, in a fusion or not; NO_ID if there is none */
   InstId exit; /* what is outside of the region and reads it in the forward part, as deep in the
                   functions that the maker is in as any; NO_ID if there is none */
@@ -48,6 +49,10 @@ bool region_has(const Module *module, InstId id, RegionSize size);
 
 /* Whether some part of a result has at least so many elements. */
 bool region_is_exceeded(const Module *module, InstId id, int64_t num_elements);
+
+/* Whether an instruction, or all in a fusion, only gives its operands another form: layout, type or
+ * the whole of what devices have parts of. */
+bool region_only_forms(const Module *module, InstId id);
 
 /* The number of elements of an array, 0 for a tuple. */
 int64_t region_elements(const Module *module, ShapeId shape);

@@ -1,6 +1,7 @@
 #include "advice/stack_memory.h"
 
 #include "advice/frames.h"
+#include "advice/region_role.h"
 #include "advice/shrink.h"
 #include "emit/human.h"
 #include "remat/rewrite/rewrite.h"
@@ -83,10 +84,11 @@ static BufferId mark_copies(const Advisor *advisor, InstId forward, const State 
       for (uint32_t u = 0; u < inst_get(module, id)->users.len; u++) {
         InstId user = inst_users(module, id)[u];
         const Shape *shape = inst_shape(module, user);
-        /* an element of a tuple that has the stack is a value of its own */
+        /* An element of a tuple that has the stack is a value of its own, and so is what is
+         * computed from the stack, such as gradients of what the loop returns. */
         bool is_copy = shape_is_array(shape) && shape->num_elements == num_elements &&
                        inst_get(module, user)->opcode != OPCODE_GET_TUPLE_ELEMENT &&
-                       dataflow_covers(flow, user);
+                       region_only_forms(module, user) && dataflow_covers(flow, user);
         if (!is_copy) continue;
         BufferId other = buffer_of(advisor, user, 0);
         if (other == buffer || !reads_buffer(advisor, backward, other)) continue;

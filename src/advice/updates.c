@@ -43,14 +43,66 @@ static void visit_fusion(const Module *module, InstId fusion, uint32_t element, 
   }
 }
 
+/* The operand of a conditional that a branch is given, or one of its elements. */
+static InstId branch_operand(const Module *module, InstId conditional, uint32_t branch,
+                             uint32_t element) {
+  InstId given = inst_operand(module, conditional, branch + 1);
+  bool has_elements = inst_get(module, given)->opcode == OPCODE_TUPLE;
+  return has_elements ? inst_operand(module, given, element) : given;
+}
+
+/* The same for what an instruction of the branch takes from there; NO_ID = it takes nothing. */
+static InstId given_to_branch(const Module *module, InstId conditional, uint32_t branch,
+                              uint32_t element, InstId inner) {
+  const Instruction *inst = inst_get(module, inner);
+  if (inst->opcode == OPCODE_PARAMETER) return branch_operand(module, conditional, branch, element);
+  if (inst->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
+  InstId whole = inst_operand(module, inner, 0);
+  if (inst_get(module, whole)->opcode != OPCODE_PARAMETER) return NO_ID;
+  return branch_operand(module, conditional, branch, (uint32_t)inst->index);
+}
+
+/* Visits what a fusion, or an element of its result, is computed from element by element. Returns
+ * false if `id` is no fusion. */
+static bool visit_if_fusion(const Module *module, InstId id, Queue *queue) {
+  const Instruction *inst = inst_get(module, id);
+  bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
+  InstId fusion = is_element ? inst_operand(module, id, 0) : id;
+  if (inst_get(module, fusion)->opcode != OPCODE_FUSION) return false;
+  visit_fusion(module, fusion, is_element ? (uint32_t)inst->index : 0, queue);
+  return true;
+}
+
+/* Visits the operands of a conditional that an element of its result is computed from in some
+ * branch, as the state of an optimizer that goes on every few steps only. */
+static void visit_branches(const Module *module, InstId conditional, uint32_t element,
+                           Queue *queue) {
+  uint32_t num_branches = inst_get(module, conditional)->num_operands - 1;
+  for (uint32_t branch = 0; branch < num_branches; branch++) {
+    Queue inner = {.len = 0};
+    InstId root = comp_get(module, inst_callees(module, conditional)[branch])->root;
+    bool has_elements = inst_get(module, root)->opcode == OPCODE_TUPLE;
+    visit(&inner, has_elements ? inst_operand(module, root, element) : root);
+    for (uint32_t at = 0; at < inner.len; at++) {
+      InstId id = inner.ids[at];
+      InstId given = given_to_branch(module, conditional, branch, element, id);
+      if (given != NO_ID) visit(queue, given);
+      if (given != NO_ID || visit_if_fusion(module, id, &inner)) continue;
+      for (uint32_t i = 0; is_elementwise(module, id) && i < inst_get(module, id)->num_operands;
+           i++)
+        visit(&inner, inst_operand(module, id, i));
+    }
+  }
+}
+
 /* Visits what an instruction is computed from element by element. */
 static void visit_sources(const Module *module, InstId id, Queue *queue) {
   const Instruction *inst = inst_get(module, id);
-  if (inst->opcode == OPCODE_FUSION) visit_fusion(module, id, 0, queue);
+  if (visit_if_fusion(module, id, queue)) return;
   if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
-    InstId fusion = inst_operand(module, id, 0);
-    if (inst_get(module, fusion)->opcode == OPCODE_FUSION) {
-      visit_fusion(module, fusion, (uint32_t)inst->index, queue);
+    InstId whole = inst_operand(module, id, 0);
+    if (inst_get(module, whole)->opcode == OPCODE_CONDITIONAL) {
+      visit_branches(module, whole, (uint32_t)inst->index, queue);
       return;
     }
   }
@@ -240,17 +292,16 @@ static bool is_read_by_element(const Module *module, InstId user, InstId operand
   return true;
 }
 
-/* Whether an instruction makes an output, perhaps in another form. */
-static bool makes_output(const Module *module, InstId id) {
+bool makes_output(const Module *module, InstId id) {
   InstId queue[MAX_VISITED] = {id};
   uint32_t len = 1;
   for (uint32_t at = 0; at < len; at++) {
     if (inst_is_root(module, queue[at])) return true;
     for (uint32_t i = 0; i < inst_get(module, queue[at])->users.len; i++) {
       InstId user = inst_users(module, queue[at])[i];
-      if (inst_is_root(module, user)) return true;
-      bool is_form =
-          inst_is_pass_through(module, user) || inst_get(module, user)->opcode == OPCODE_COPY;
+      Opcode opcode = (Opcode)inst_get(module, user)->opcode;
+      bool is_form = inst_is_pass_through(module, user) || opcode == OPCODE_COPY;
+      if (inst_is_root(module, user) && (is_form || opcode == OPCODE_TUPLE)) return true;
       if (is_form && len < MAX_VISITED) queue[len++] = user;
     }
   }

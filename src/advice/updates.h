@@ -26,6 +26,9 @@ typedef struct UpdatedParams {
  * from there. */
 InstId output_maker(const Module *module, uint32_t part);
 
+/* Whether an instruction makes an output, perhaps in another form. */
+bool makes_output(const Module *module, InstId id);
+
 /* Besides what is computed element by element, what is written in place counts: a cache with new
  * rows, or an array that a loop carries from a parameter on. */
 UpdatedParams params_updated_by(const Module *module, InstId id);

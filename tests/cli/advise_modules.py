@@ -11,6 +11,198 @@ ENTRY e {
 }
 """
 
+# The state of an optimizer that goes on every few steps only: what the conditional hands on or adds to is a new version.
+SOMETIMES = """HloModule jit_update, is_scheduled=true
+
+skip {
+  p = (f32[4096]{0}, f32[4096]{0}) parameter(0)
+  a = f32[4096]{0} get-tuple-element(p), index=0
+  m = f32[4096]{0} get-tuple-element(p), index=1
+  ROOT r = (f32[4096]{0}, f32[4096]{0}) tuple(a, m)
+}
+
+go_on {
+  p = (f32[4096]{0}, f32[4096]{0}) parameter(0)
+  a = f32[4096]{0} get-tuple-element(p), index=0
+  m = f32[4096]{0} get-tuple-element(p), index=1
+  zero = f32[] constant(0)
+  z = f32[4096]{0} broadcast(zero), dimensions={}
+  n = f32[4096]{0} add(m, a)
+  ROOT r = (f32[4096]{0}, f32[4096]{0}) tuple(z, n)
+}
+
+ENTRY e {
+  now = pred[] parameter(0), metadata={op_name="state['now']"}
+  a = f32[4096]{0} parameter(1), metadata={op_name="state['sum']"}
+  m = f32[4096]{0} parameter(2), metadata={op_name="state['mu']"}
+  g = f32[4096]{0} parameter(3), metadata={op_name="batch"}
+  s = f32[4096]{0} add(a, g), metadata={op_name="jit(update)/add"}
+  t = (f32[4096]{0}, f32[4096]{0}) tuple(s, m)
+  c = (f32[4096]{0}, f32[4096]{0}) conditional(now, t, t), true_computation=go_on, false_computation=skip, metadata={op_name="jit(update)/cond"}
+  sum = f32[4096]{0} get-tuple-element(c), index=0
+  mu = f32[4096]{0} get-tuple-element(c), index=1
+  ROOT r = (pred[], f32[4096]{0}, f32[4096]{0}) tuple(now, sum, mu)
+}
+"""
+
+# A network of which each row is computed alone, and one with a mean over all rows. There are positions in each row, which
+# products have merged with the rows.
+ROWS = """HloModule jit_render, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  x = f32[64,8,4]{2,1,0} parameter(0), metadata={op_name="rays"}
+  w = f32[4,256]{1,0} parameter(1), metadata={op_name="weights"}
+  v = f32[256,3]{1,0} parameter(2), metadata={op_name="last"}
+  k = f32[256,256]{1,0} parameter(3), metadata={op_name="middle"}
+  zero = f32[] constant(0)
+  m = f32[512,4]{1,0} reshape(x)
+  h = f32[512,256]{1,0} dot(m, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(render)/dot_general"}
+  t = f32[512,256]{1,0} tanh(h)
+  n = f32[512,256]{1,0} dot(t, k), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(render)/dot_general"}
+  y = f32[512,3]{1,0} dot(n, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(render)/dot_general"}
+  p = f32[64,8,3]{2,1,0} reshape(y)
+  ROOT r = f32[64,3]{1,0} reduce(p, zero), dimensions={1}, to_apply=sum
+}
+"""
+NORMED_ROWS = ROWS.replace("  y = f32", """  q = f32[256]{0} reduce(n, zero), dimensions={0}, to_apply=sum
+  b = f32[512,256]{1,0} broadcast(q), dimensions={1}
+  u = f32[512,256]{1,0} subtract(n, b)
+  y = f32""").replace("dot(n, v)", "dot(u, v)")
+
+# A mean over all rows in the end, and one that each row needs.
+COUNTED_ROWS = ROWS.replace("  ROOT r = f32[64,3]{1,0} reduce(p, zero), dimensions={1}", "  ROOT r = f32[3]{0} reduce(p, zero), dimensions={0,1}")
+# Factors of each, which are returned.
+RETURNED_FACTORS = """HloModule jit_factors, is_scheduled=true
+
+ENTRY e {
+  a = f32[64,64]{1,0} parameter(0), metadata={op_name="a"}
+  c = (f32[64,64]{1,0}, f32[64]{0}) custom-call(a), custom_call_target="lapack_ssyevd_ffi", metadata={op_name="jit(factors)/eigh"}
+  v = f32[64,64]{1,0} get-tuple-element(c), index=0
+  w = f32[64]{0} get-tuple-element(c), index=1
+  ROOT r = (f32[64]{0}, f32[64,64]{1,0}) tuple(w, v)
+}
+"""
+
+# Neighbours of a grid, which are nearly as large as the grid itself.
+NEIGHBOURS = """HloModule jit_smooth, is_scheduled=true
+
+ENTRY e {
+  x = f32[64,64]{1,0} parameter(0), metadata={op_name="x"}
+  a = f32[64,63]{1,0} slice(x), slice={[0:64], [0:63]}
+  b = f32[64,63]{1,0} slice(x), slice={[0:64], [1:64]}
+  s = f32[64,63]{1,0} add(a, b)
+  t = f32[64,63]{1,0} tanh(s)
+  zero = f32[] constant(0)
+  ROOT r = f32[64,64]{1,0} pad(t, zero), padding=0_0x0_1
+}
+"""
+
+# Factors of a matrix, which no library computes row by row.
+FACTORS = """HloModule jit_solve, is_scheduled=true
+
+ENTRY e {
+  x = f32[256,2]{1,0} parameter(0), metadata={op_name="x"}
+  k = f32[256,256]{1,0} dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  c = f32[256,256]{1,0} custom-call(k), custom_call_target="lapack_spotrf_ffi"
+  d = f32[256,256]{1,0} add(c, c)
+  ROOT r = f32[256,2]{1,0} dot(d, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+"""
+
+# A recurrent network, of which no operation is known, that returns its states: the gradients of the states come from a
+# stack of their own, and the states are not what the backward loop needs again.
+RETURNED_STATES = """HloModule jit_step, is_scheduled=true
+
+done {
+  p = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(64)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+
+step {
+  p = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  h = f32[1024]{0} get-tuple-element(p), index=1
+  hs = f32[64,1024]{1,0} get-tuple-element(p), index=2
+  us = f32[64,1024]{1,0} get-tuple-element(p), index=3
+  vs = f32[64,1024]{1,0} get-tuple-element(p), index=4
+  u = f32[1024]{0} custom-call(h), custom_call_target="cell", metadata={op_name="jit(step)/jvp()/while/body/cell"}
+  v = f32[1024]{0} custom-call(u), custom_call_target="cell", metadata={op_name="jit(step)/jvp()/while/body/cell"}
+  s = f32[1024]{0} add(h, v)
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  ur = f32[1,1024]{1,0} bitcast(u)
+  vr = f32[1,1024]{1,0} bitcast(v)
+  sr = f32[1,1024]{1,0} bitcast(s)
+  hs1 = f32[64,1024]{1,0} dynamic-update-slice(hs, sr, i, zero)
+  us1 = f32[64,1024]{1,0} dynamic-update-slice(us, ur, i, zero)
+  vs1 = f32[64,1024]{1,0} dynamic-update-slice(vs, vr, i, zero)
+  j = s32[] add(i, one)
+  ROOT r = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) tuple(j, s, hs1, us1, vs1)
+}
+
+back_done {
+  p = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(64)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+
+back {
+  p = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  d = f32[1024]{0} get-tuple-element(p), index=1
+  ds = f32[64,1024]{1,0} get-tuple-element(p), index=2
+  us = f32[64,1024]{1,0} get-tuple-element(p), index=3
+  vs = f32[64,1024]{1,0} get-tuple-element(p), index=4
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  last = s32[] constant(63)
+  k = s32[] subtract(last, i)
+  dr = f32[1,1024]{1,0} dynamic-slice(ds, k, zero), dynamic_slice_sizes={1,1024}
+  ur = f32[1,1024]{1,0} dynamic-slice(us, k, zero), dynamic_slice_sizes={1,1024}
+  vr = f32[1,1024]{1,0} dynamic-slice(vs, k, zero), dynamic_slice_sizes={1,1024}
+  db = f32[1024]{0} bitcast(dr)
+  ub = f32[1024]{0} bitcast(ur)
+  vb = f32[1024]{0} bitcast(vr)
+  e = f32[1024]{0} add(d, db)
+  f = f32[1024]{0} multiply(e, ub)
+  g = f32[1024]{0} multiply(f, vb)
+  j = s32[] add(i, one)
+  ROOT r = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) tuple(j, g, ds, us, vs)
+}
+
+ENTRY e {
+  x = f32[1024]{0} parameter(0), metadata={op_name="x"}
+  zero = s32[] constant(0)
+  none = f32[] constant(0)
+  two = f32[] constant(2)
+  a = f32[64,1024]{1,0} broadcast(none), dimensions={}
+  b = f32[64,1024]{1,0} broadcast(none), dimensions={}
+  c = f32[64,1024]{1,0} broadcast(none), dimensions={}
+  y = f32[1024]{0} copy(x)
+  t = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) tuple(zero, y, a, b, c)
+  w = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) while(t), condition=done, body=step, metadata={op_name="jit(step)/jvp()/while" source_file="/home/me/train.py" source_line=9}, backend_config={"known_trip_count":{"n":"64"}}
+  hs = f32[64,1024]{1,0} get-tuple-element(w), index=2
+  us = f32[64,1024]{1,0} get-tuple-element(w), index=3
+  vs = f32[64,1024]{1,0} get-tuple-element(w), index=4
+  twos = f32[64,1024]{1,0} broadcast(two), dimensions={}
+  ds = f32[64,1024]{1,0} multiply(hs, twos), metadata={op_name="jit(step)/transpose(jvp())/mul"}
+  z = f32[1024]{0} broadcast(none), dimensions={}
+  zero2 = s32[] constant(0)
+  q = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) tuple(zero2, z, ds, us, vs)
+  o = (s32[], f32[1024]{0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}, f32[64,1024]{1,0}) while(q), condition=back_done, body=back, metadata={op_name="jit(step)/transpose(jvp())/while" source_file="/home/me/train.py" source_line=9}, backend_config={"known_trip_count":{"n":"64"}}
+  ROOT r = f32[1024]{0} get-tuple-element(o), index=1
+}
+"""
+
 # An update that is fused with the gradient's product, as XLA:TPU does, of two arrays at once.
 FUSED_UPDATE = """HloModule jit_step, is_scheduled=true
 

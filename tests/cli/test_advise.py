@@ -8,6 +8,7 @@ import tool
 from advise_modules import (
     UPDATE, FUSED_UPDATE, CACHES, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
     WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT, COPIED,
+    SOMETIMES, ROWS, NORMED_ROWS, COUNTED_ROWS, RETURNED_FACTORS, NEIGHBOURS, FACTORS, RETURNED_STATES,
 )
 from tool import GOLDEN, SAMPLES, ToolTest
 
@@ -120,6 +121,42 @@ class Advise(ToolTest):
         remedies = [r for r in self.advise(self.write("caches.hlo", CACHES))["remedies"] if r["kind"] == "donate"]
         self.assertEqual([(r["argument"], r["parameters"], r["saved_bytes"], r["confidence"]) for r in remedies],
                          [("keys,values", [0, 1], 2 * 4 * 64 * 256, "high")])
+
+    def test_donate_what_goes_on_sometimes(self):
+        """A conditional hands state on: as it is, or with something added."""
+        remedies = [r for r in self.advise(self.write("sometimes.hlo", SOMETIMES))["remedies"] if r["kind"] == "donate"]
+        self.assertEqual((remedies[0]["argument"], remedies[0]["parameters"], remedies[0]["confidence"]),
+                         ("state", [0, 1, 2], "high"))
+
+    def test_rows_in_parts(self):
+        """A program without gradients goes through its rows in parts, if no row needs the others."""
+        remedy = self.remedy("microbatches", ROWS)
+        self.assertEqual((remedy["argument"], remedy["num_chunks"], remedy["confidence"]), ("rays", 8, "medium"))
+        self.assertIn("(rays,)", remedy["code"])
+        self.assertIn("r.mean(0)", self.remedy("microbatches", COUNTED_ROWS)["code"])
+        for module in (NORMED_ROWS, NEIGHBOURS, FACTORS):
+            self.assertEqual(self.advise(self.write("whole.hlo", module))["remedies"], [])
+        self.assertNotIn("microbatches", [r["kind"] for r in self.advise(self.write("whole.hlo", RETURNED_FACTORS))["remedies"]])
+
+    def test_library_calls_that_are_no_products(self):
+        """What sorts comes after the distances, and is no layer: they are no activation, and no loss either."""
+        nearest = LOGITS.replace("  x = f32[512,4096]{1,0} exponential(z)", "  x = f32[512,4096]{1,0} negate(z)").replace(
+            "  ROOT r = f32[512]{0} reduce(y, zero), dimensions={1}, to_apply=sum", '  ROOT r = f32[512]{0} custom-call(y), custom_call_target="TopK"')
+        self.assertIn("compute this in 8 pieces", self.remedy("chunk", nearest)["title"])
+
+    def test_what_is_not_differentiated(self):
+        """A checkpoint around it would do nothing."""
+        text = unrolled([f"block_{i}" for i in range(4)])
+        self.assertIn("block_*", [r["scope"] for r in self.advise(self.write("layers.hlo", text))["remedies"]])
+        text = re.sub(r"jit\(f\)/jvp\((block_\d)\)", r"jit(f)/\1", text).replace(
+            "ENTRY e {", 'ENTRY e {\n  k = f32[] constant(2), metadata={op_name="jit(f)/jvp()/mul"}')
+        self.assertNotIn("block_*", [r["scope"] for r in self.advise(self.write("layers.hlo", text))["remedies"]])
+
+    def test_states_that_are_returned(self):
+        """A checkpoint replaces what both gates stack by what is carried, and leaves states and their gradients."""
+        remedy = self.remedy("checkpoint-scan", RETURNED_STATES)
+        self.assertAlmostEqual(remedy["saved_bytes"], 64 * 1024 * 4, delta=64)
+        self.assertEqual(remedy["confidence"], "medium")
 
     def test_donated_and_copied(self):
         """The reader that forces the copy is named; read before the update, it needs none."""
@@ -367,7 +404,7 @@ ENTRY e {
         self.assertEqual((remedy["source_line"], remedy["bytes_at_peak"]), (40, 4 * 256 * 256))
 
     def test_microbatches(self):
-        """The batch becomes smaller only under a limit, by as little as meets it."""
+        """The batch becomes smaller by as little as meets the limit; without one only where nothing else helps."""
         remedy = self.remedy("microbatches", LOGITS, "--mem-limit=5%")
         self.assertEqual((remedy["argument"], remedy["is_met"]), ("h", True))
         self.assertEqual(remedy["num_chunks"], 32)
@@ -410,10 +447,11 @@ ENTRY e {
             self.assertEqual(advice["framework"], framework)
             self.assertNotIn("jax", advice["remedies"][0]["code"])
         mark = {"pytorch": ("aten__mm", ("torch_xla.sync()", "torch.bfloat16", "ZeroRedundancyOptimizer", "x.float()")),
-                "tensorflow": ("MatMul", ("gradient_accumulation_steps", "tf.bfloat16", "dtensor", "tf.cast"))}
+                "tensorflow": ("MatMul", ("gradient_accumulation_steps", "tf.map_fn(model", "tf.bfloat16", "dtensor", "tf.cast"))}
         for framework, (kind, words) in mark.items():
             codes = ""
-            for text, options in ((LOGITS, ("--mem-limit=5%",)), (MOMENTUM, ()), (WIDE, ()), (NARROW, ()), (GATHERED, ())):
+            for text, options in ((LOGITS, ("--mem-limit=5%",)), (MOMENTUM, ()), (WIDE, ()), (NARROW, ()), (GATHERED, ()),
+                                  (unrolled(["a_0", "a_1", "a_2"]), ("--mem-limit=1%",))):
                 text = text.replace("jit(", "graph(").replace("op_name=", f'op_type="{kind}" op_name=')
                 (self.dir / "module.hlo").write_text(text)
                 advice = json.loads(self.run_tool("advise", "module.hlo", "--json=-", "-q", *options).out)

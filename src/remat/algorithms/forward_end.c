@@ -61,6 +61,14 @@ bool *find_products(const Module *module, Arena *out, Arena *scratch) {
   return find_with_callees(module, is_product_opcode, out, scratch);
 }
 
+static bool is_lookup_opcode(Opcode opcode) {
+  return is_product_opcode(opcode) || opcode == OPCODE_GATHER || opcode == OPCODE_SCATTER;
+}
+
+bool *find_whole_users(const Module *module, Arena *out, Arena *scratch) {
+  return find_with_callees(module, is_lookup_opcode, out, scratch);
+}
+
 /* By position: whether a heavy instruction is, or depends on, the instruction. If nothing is heavy,
  * true for all. */
 static bool *find_leading(const Module *module, Sequence sequence, const SchedPos *positions,

@@ -15,6 +15,10 @@ bool *find_heavy(const Module *module, Arena *out, Arena *scratch);
 /* The same without collectives: what a layer multiplies by its weights, for instance. */
 bool *find_products(const Module *module, Arena *out, Arena *scratch);
 
+/* The same for products, gathers and scatters: what reads of weights or tables may need all of
+ * them. */
+bool *find_whole_users(const Module *module, Arena *out, Arena *scratch);
+
 /* The weight of a value that waits for a reader. No rule is right for all modules. */
 typedef enum ForwardEndRule {
   /* early layers can have temporary values that are larger than what late layers save */
