@@ -6,6 +6,7 @@
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/expand.h"
 #include "remat/rewrite/inline_calls.h"
+#include "remat/scan/layouts.h"
 
 /* ---- calls ---- */
 
@@ -258,14 +259,27 @@ static void open_barriers(Rewrite *rewrite, CompId body, Arena *scratch) {
   }
 }
 
+/* ---- layouts ---- */
+
+static void open_layouts(Rewrite *rewrite, Schedule *schedule, Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(rewrite->module, arena, scratch);
+  Loops loops = loops_find(rewrite->module, &graph, arena, scratch);
+  for (uint32_t i = 0; i < loops.len; i++)
+    layouts_open(rewrite, &loops, &loops.list[i], schedule, out, scratch);
+  dce_run(rewrite, scratch);
+  arena_free(arena);
+}
+
 /* ---- all ---- */
 
 /* The loops whose bodies are to be opened, in an array by loop. */
-static bool find_closed(const Loops *loops, bool *is_closed) {
+static bool find_closed(const Loops *loops, bool *is_closed, Arena *scratch) {
   bool found = false;
   for (uint32_t i = 0; i < loops->len; i++) {
     bool hides = hides_stack(loops, &loops->list[i]) || hides_conversion(loops, &loops->list[i]) ||
-                 has_barriers(loops, &loops->list[i]);
+                 has_barriers(loops, &loops->list[i]) ||
+                 layouts_hide_stack(loops, &loops->list[i], scratch);
     if (is_closed) is_closed[i] = hides;
     found |= hides;
   }
@@ -280,7 +294,7 @@ bool scan_is_closed(const Module *module, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, arena, scratch);
   Loops loops = loops_find(module, &graph, arena, scratch);
-  is_closed = find_closed(&loops, NULL);
+  is_closed = find_closed(&loops, NULL, scratch);
   arena_free(arena);
   return is_closed;
 }
@@ -294,7 +308,7 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
   CallGraph graph = call_graph_build(module, arena, scratch);
   Loops loops = loops_find(module, &graph, arena, scratch);
   bool *is_closed = arena_array(arena, bool, loops.len + 1);
-  (void)find_closed(&loops, is_closed);
+  (void)find_closed(&loops, is_closed, scratch);
   for (uint32_t i = 0; i < loops.len; i++) {
     if (!is_closed[i]) continue;
     open_body(rewrite, loops.list[i].body, schedule, out, scratch);
@@ -302,6 +316,7 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
     open_conversions(rewrite, loops.list[i].body, schedule, arena);
   }
   dce_run(rewrite, scratch); /* the computations that were copied */
+  open_layouts(rewrite, schedule, out, scratch);
   dce_update_schedule(module, schedule, out);
   arena_free(arena);
   return RH_OK;
