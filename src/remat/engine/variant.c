@@ -10,6 +10,7 @@
 #include "remat/legality/steering.h"
 #include "remat/scan/copy_results.h"
 #include "remat/scan/describe.h"
+#include "remat/scan/layouts.h"
 #include "remat/scan/open.h"
 #include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
@@ -389,6 +390,8 @@ static rh_status rewrite(Round *round, rh_module **result) {
                    round->arena, scratch);
   }
   scan_copy_results(&rewrite, &schedule, scratch);
+  layouts_open(&rewrite, &schedule, round->arena, scratch);
+  dce_update_schedule(rewrite.module, &schedule, round->arena);
   rewrite_write_out_elements(&rewrite, scratch);
   rh_status status = take(&rewrite, &schedule, input, round->problem->diags, result, round->arena);
   if (status == RH_OK) mark(&rewrite, input, *result, round->arena);

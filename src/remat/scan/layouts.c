@@ -3,6 +3,7 @@
 #include "analysis/flow/guess_target.h"
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/stack_view.h"
+#include "remat/rewrite/dce.h"
 #include "remat/rewrite/fuse.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/narrow.h"
@@ -53,7 +54,7 @@ static bool find_transpose(const Module *module, InstId value, Transposed *found
   InstId last = before_bitcasts(module, comp_get(module, inst_callees(module, fusion)[0])->root);
   if (inst_get(module, last)->opcode != OPCODE_TRANSPOSE) return false;
   InstId first = before_bitcasts(module, inst_operand(module, last, 0));
-  found->array = inst_operand(module, fusion, 0);
+  found->array = before_bitcasts(module, inst_operand(module, fusion, 0));
   found->transpose = last;
   return inst_get(module, first)->opcode == OPCODE_PARAMETER;
 }
@@ -291,8 +292,8 @@ static void place_new(const Opener *opener, CompId body, Arena *out) {
   schedule->of[body] = sequence;
 }
 
-void layouts_open(Rewrite *rewrite, const Loops *loops, const Loop *loop, Schedule *schedule,
-                  Arena *out, Arena *scratch) {
+static void open_loop(Rewrite *rewrite, const Loops *loops, const Loop *loop, Schedule *schedule,
+                      Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Opener opener = {.rewrite = rewrite, .schedule = schedule, .scratch = arena};
   for (uint32_t e = 0; e < loop->num_elements; e++) {
@@ -310,5 +311,15 @@ void layouts_open(Rewrite *rewrite, const Loops *loops, const Loop *loop, Schedu
     carry_set_element(rewrite, loop, e, found.array);
   }
   place_new(&opener, loop->body, out);
+  arena_free(arena);
+}
+
+void layouts_open(Rewrite *rewrite, Schedule *schedule, Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(rewrite->module, arena, scratch);
+  Loops loops = loops_find(rewrite->module, &graph, arena, scratch);
+  for (uint32_t i = 0; i < loops.len; i++)
+    open_loop(rewrite, &loops, &loops.list[i], schedule, out, scratch);
+  dce_run(rewrite, scratch);
   arena_free(arena);
 }

@@ -18,10 +18,11 @@
 /* Whether a loop is given a stack that was transposed for it, and only takes slices of it. */
 bool layouts_hide_stack(const Loops *loops, const Loop *loop, Arena *scratch);
 
-/* Has the loop take slices of such stacks as they are. Dead code is left behind.
+/* Has all loops take slices of such stacks as they are. Also between loops that a rewrite has
+ * brought beside each other: an inner loop that is run again beside the one that reads its stacks.
  *
- * updates: module and schedule, whose new arrays are in `out`. breaks: the shapes in `loops`. */
-void layouts_open(Rewrite *rewrite, const Loops *loops, const Loop *loop, Schedule *schedule,
-                  Arena *out, Arena *scratch);
+ * updates: module and schedule, whose new arrays are in `out`, and which then has dead instructions
+ * in it. */
+void layouts_open(Rewrite *rewrite, Schedule *schedule, Arena *out, Arena *scratch);
 
 #endif

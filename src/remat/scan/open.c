@@ -259,18 +259,6 @@ static void open_barriers(Rewrite *rewrite, CompId body, Arena *scratch) {
   }
 }
 
-/* ---- layouts ---- */
-
-static void open_layouts(Rewrite *rewrite, Schedule *schedule, Arena *out, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  CallGraph graph = call_graph_build(rewrite->module, arena, scratch);
-  Loops loops = loops_find(rewrite->module, &graph, arena, scratch);
-  for (uint32_t i = 0; i < loops.len; i++)
-    layouts_open(rewrite, &loops, &loops.list[i], schedule, out, scratch);
-  dce_run(rewrite, scratch);
-  arena_free(arena);
-}
-
 /* ---- all ---- */
 
 /* The loops whose bodies are to be opened, in an array by loop. */
@@ -316,7 +304,7 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
     open_conversions(rewrite, loops.list[i].body, schedule, arena);
   }
   dce_run(rewrite, scratch); /* the computations that were copied */
-  open_layouts(rewrite, schedule, out, scratch);
+  layouts_open(rewrite, schedule, out, scratch);
   dce_update_schedule(module, schedule, out);
   arena_free(arena);
   return RH_OK;
