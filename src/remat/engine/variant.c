@@ -10,7 +10,6 @@
 #include "remat/legality/steering.h"
 #include "remat/scan/copy_results.h"
 #include "remat/scan/describe.h"
-#include "remat/scan/layouts.h"
 #include "remat/scan/open.h"
 #include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
@@ -390,10 +389,11 @@ static rh_status rewrite(Round *round, rh_module **result) {
                    round->arena, scratch);
   }
   scan_copy_results(&rewrite, &schedule, scratch);
-  layouts_open(&rewrite, &schedule, round->arena, scratch);
-  dce_update_schedule(rewrite.module, &schedule, round->arena);
+  /* Inner loops may be beside each other now, and hide what they stack as others did before. */
+  rh_status status = scan_open(&rewrite, &schedule, round->problem->diags, round->arena, scratch);
   rewrite_write_out_elements(&rewrite, scratch);
-  rh_status status = take(&rewrite, &schedule, input, round->problem->diags, result, round->arena);
+  if (status == RH_OK)
+    status = take(&rewrite, &schedule, input, round->problem->diags, result, round->arena);
   if (status == RH_OK) mark(&rewrite, input, *result, round->arena);
   module_free(rewrite.module);
   return status;

@@ -59,6 +59,11 @@ static bool find_transpose(const Module *module, InstId value, Transposed *found
   return inst_get(module, first)->opcode == OPCODE_PARAMETER;
 }
 
+InstId layouts_before(const Module *module, InstId value) {
+  Transposed found;
+  return find_transpose(module, value, &found) ? found.array : before_bitcasts(module, value);
+}
+
 /* Whether a dynamic-slice takes one slice along a dimension, and all of the others. */
 static bool is_slice_along(const Module *module, InstId id, uint32_t dim) {
   const Shape *whole = inst_shape(module, inst_operand(module, id, 0));
@@ -314,9 +319,39 @@ static void open_loop(Rewrite *rewrite, const Loops *loops, const Loop *loop, Sc
   arena_free(arena);
 }
 
+/* ---- shapes ---- */
+
+/* The value that bitcasts give another shape and then its own again, if a rewrite added some of
+ * them; NO_ID otherwise. */
+static InstId undone_bitcasts(const Module *module, InstId id) {
+  InstId from = id;
+  bool is_new = false;
+  while (inst_get(module, from)->opcode == OPCODE_BITCAST) {
+    is_new |= inst_get(module, from)->flags & INST_REMAT;
+    from = inst_operand(module, from, 0);
+    if (is_new && inst_get(module, from)->shape == inst_get(module, id)->shape) return from;
+  }
+  return NO_ID;
+}
+
+/* Has what reads such a value read it directly: a loop is then given what another loop stacks, and
+ * not a view of it. */
+static void skip_bitcasts(Rewrite *rewrite, const CallGraph *graph, Arena *scratch) {
+  Module *module = rewrite->module;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode != OPCODE_BITCAST || inst->flags & INST_DEAD || inst_is_root(module, id) ||
+        !comp_is_sequential(graph, inst->parent))
+      continue;
+    InstId from = undone_bitcasts(module, id);
+    if (from != NO_ID) rewrite_replace_all_uses(rewrite, id, from, scratch);
+  }
+}
+
 void layouts_open(Rewrite *rewrite, Schedule *schedule, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(rewrite->module, arena, scratch);
+  skip_bitcasts(rewrite, &graph, scratch);
   Loops loops = loops_find(rewrite->module, &graph, arena, scratch);
   for (uint32_t i = 0; i < loops.len; i++)
     open_loop(rewrite, &loops, &loops.list[i], schedule, out, scratch);

@@ -15,11 +15,15 @@
 #include "ir/schedule.h"
 #include "remat/rewrite/rewrite.h"
 
+/* The array that a value has the elements of: before a fusion that transposes it, or bitcasts. */
+InstId layouts_before(const Module *module, InstId value);
+
 /* Whether a loop is given a stack that was transposed for it, and only takes slices of it. */
 bool layouts_hide_stack(const Loops *loops, const Loop *loop, Arena *scratch);
 
 /* Has all loops take slices of such stacks as they are. Also between loops that a rewrite has
  * brought beside each other: an inner loop that is run again beside the one that reads its stacks.
+ * Between those, what gives a value another shape and takes that back is left out, too.
  *
  * updates: module and schedule, whose new arrays are in `out`, and which then has dead instructions
  * in it. */

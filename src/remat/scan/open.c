@@ -70,8 +70,10 @@ static bool is_from_loop(const Loops *loops, const Loop *loop, InstId id) {
       inst_operand(loops->module, id, 0) != loop->body_param)
     return false;
   uint32_t element = (uint32_t)inst->index;
-  return loop->is_invariant[element] &&
-         loop_origin(loops, loop_init(loops, loop, element)).loop != NO_ID;
+  if (!loop->is_invariant[element]) return false;
+  InstId init = loop_init(loops, loop, element);
+  return loop_origin(loops, init).loop != NO_ID ||
+         loop_origin(loops, layouts_before(loops->module, init)).loop != NO_ID;
 }
 
 /* Whether asynchronous fusions in the loop's body hide what the loop stacks, or reads of a stack.
