@@ -441,6 +441,35 @@ bool shape_outer_dim(const Shape *shape, uint32_t *dim) {
   return false;
 }
 
+/* The number of elements of dimensions that are more major than `dim`; -1 if the layout is more
+ * than an order of dimensions. */
+static int64_t elements_around(const Shape *shape, uint32_t dim) {
+  int64_t count = 1;
+  if (!shape_is_array(shape) || shape->has_dynamic || shape->has_unbounded || shape->extras)
+    return -1;
+  for (int64_t i = (int64_t)shape->rank - 1; i >= 0; i--) {
+    int64_t position = shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i;
+    if (position == dim) return count;
+    if (!mul_bytes(count, shape->dims[position], &count)) return -1;
+  }
+  return -1;
+}
+
+bool shape_dim_in_view(const Shape *array, uint32_t dim, const Shape *view, uint32_t *view_dim) {
+  uint32_t outer;
+  if (!shape_is_array(array) || !shape_is_array(view) || array->type != view->type) return false;
+  if (shape_outer_dim(array, &outer) && outer == dim && shape_outer_dim(view, view_dim) &&
+      array->dims[dim] == view->dims[*view_dim])
+    return true;
+  int64_t around = elements_around(array, dim);
+  if (around < 0 || array->dims[dim] < 2) return false;
+  for (uint32_t i = 0; i < view->rank; i++) {
+    *view_dim = i;
+    if (view->dims[i] == array->dims[dim] && elements_around(view, i) == around) return true;
+  }
+  return false;
+}
+
 static void put_option(TextBuffer *buffer, const char *open, int64_t value) {
   text_put(buffer, open);
   text_put_int(buffer, value);

@@ -203,6 +203,12 @@ bool shape_same_layout(const Shape *a, const Shape *b);
  * dimension, a tile covers it, or the layout has more than an order of dimensions and tiles. */
 bool shape_outer_dim(const Shape *shape, uint32_t *dim);
 
+/* The dimension of a view, an array with the same bytes as `array`, along which its slices have the
+ * bytes of the slices of `array` along `dim`: the outermost one of both, or, where layouts are only
+ * orders of dimensions, the one with as many elements around it. False if there is none, or if it
+ * is not certain. */
+bool shape_dim_in_view(const Shape *array, uint32_t dim, const Shape *view, uint32_t *view_dim);
+
 /* Returns the text that XLA prints, e.g. `(f32[8,128]{1,0:T(8,128)}, s32[])`, with or without
  * layouts. */
 Str shape_text(const ShapeTable *table, ShapeId shape, bool with_layout, Arena *out);

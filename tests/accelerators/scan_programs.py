@@ -449,3 +449,59 @@ def nonlinear_states(sizes, each):
         return ((one_way(p["there"], False) + one_way(p["back"], True) - y)**2).mean()
     p = {name: f32(width, state) for name in ("keep", "take", "give")}
     return sgd(loss, {"there": p, "back": p}, f32(length, batch, width), f32(length, batch, width))
+
+
+@program
+def grouped_queries(sizes, each):
+    """Attention of eight heads to two of keys and values, turned by where they are, whose scores XLA:GPU transposes as a whole."""
+    layers, batch, length, width, heads, groups = sizes.around(5, 7), sizes.among(4, 8), sizes.around(192, 256, 32), 384, 8, 2
+
+    def turned(x):
+        angle = jnp.arange(length)[:, None] * 1e4**(-jnp.arange(0, 1, 2 / x.shape[-1]))
+        a, b = x[..., ::2].astype(jnp.float32), x[..., 1::2].astype(jnp.float32)
+        cos, sin = jnp.cos(angle)[:, None], jnp.sin(angle)[:, None]
+        return jnp.stack([a * cos - b * sin, a * sin + b * cos], -1).reshape(x.shape).astype(x.dtype)
+
+    def loss(p, x, y):
+        @each
+        def layer(x, w):
+            w = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), w)
+            h = norm(x)
+            q, k, v = (jnp.einsum("blw,whd->blhd", h, w[name]) for name in "qkv")
+            x = x + jnp.einsum("blhd,hdw->blw", jax.nn.dot_product_attention(turned(q), turned(k), v, is_causal=True), w["out"])
+            return x + jax.nn.silu(norm(x) @ w["wide"]) @ w["narrow"], None
+        return ((lax.scan(layer, x.astype(jnp.bfloat16), p)[0].astype(jnp.float32) - y)**2).mean()
+    shapes = {"q": f32(width, heads, width // heads), "k": f32(width, groups, width // heads), "v": f32(width, groups, width // heads),
+              "out": f32(heads, width // heads, width), "wide": f32(width, 4 * width), "narrow": f32(4 * width, width)}
+    return sgd(loss, stacked(shapes, layers), f32(batch, length, width), f32(batch, length, width))
+
+
+@program
+def chunked_states(sizes, each):
+    """Layers of selective states, which go through time in chunks, each by an associative scan."""
+    width, states, batch, chunk = sizes.among(128, 192), 16, 2, 32
+    layers, length = sizes.around(3, 4), 32 * sizes.around(6, 8)
+
+    def join(left, right):
+        return left[0] * right[0], right[0] * left[1] + right[1]
+
+    def loss(p, x, y):
+        def mix(w, x):
+            delta = jax.nn.softplus(x @ w["delta"])
+            b, c = jnp.split(x @ w["bc"], 2, -1)
+            given = jnp.exp(delta[..., None] * -jnp.exp(w["a"])), (delta * x)[..., None] * b[:, :, None], c
+
+            def step(h, given):
+                keep, new = lax.associative_scan(join, given[:2], axis=1)
+                h = keep * h[:, None] + new
+                return h[:, -1], jnp.einsum("btws,bts->btw", h, given[2])
+            given = jax.tree.map(lambda a: a.reshape(batch, -1, chunk, *a.shape[2:]).swapaxes(0, 1), given)
+            return lax.scan(each(step), jnp.zeros((batch, width, states)), given)[1].swapaxes(0, 1).reshape(x.shape)
+
+        def layer(x, w):
+            u, gate = jnp.split(norm(x) @ w["in"], 2, -1)
+            return x + (mix(w, jax.nn.silu(u)) * jax.nn.silu(gate)) @ w["out"], None
+        return ((lax.scan(each(layer), x, p)[0] - y)**2).mean()
+    shapes = {"in": f32(width, 2 * width), "out": f32(width, width), "delta": f32(width, width), "bc": f32(width, 2 * states),
+              "a": f32(width, states)}
+    return sgd(loss, stacked(shapes, layers), f32(batch, length, width), f32(batch, length, width))

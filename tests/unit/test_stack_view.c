@@ -20,8 +20,14 @@ static const struct {
     {"f32[6,8]{1,0}", 0, "f32[1,6,1,8]{3,2,1,0}", 1},
     {"f32[1,6,8]{2,1,0}", 1, "f32[6,8]{1,0}", 0},
     /* not the outermost dimension */
-    {"f32[6,2,4]{1,2,0}", 1, "f32[6,4,2]{2,1,0}", -1},
-    {"f32[6,8]{0,1}", 0, "f32[8,6]{1,0}", -1},
+    {"f32[6,2,4]{1,2,0}", 1, "f32[6,4,2]{2,1,0}", 2},
+    {"f32[6,8]{0,1}", 0, "f32[8,6]{1,0}", 1},
+    {"f32[6,4,8]{2,0,1}", 0, "f32[4,6,8]{2,1,0}", 1},
+    {"f32[4,6,8]{2,1,0}", 1, "f32[2,2,6,8]{3,2,1,0}", 2},
+    {"f32[4,6,8]{2,1,0}", 1, "f32[4,1,6,2,4]{4,3,2,1,0}", 2},
+    {"f32[6,4,8]{2,0,1}", 0, "f32[6,4,8]{2,1,0}", -1},
+    {"f32[4,6,8]{2,1,0}", 1, "f32[2,12,8]{2,1,0}", -1},
+    {"f32[4,4,8]{2,1,0}", 1, "f32[8,2,8]{2,1,0}", -1},
     {"f32[2,6,4]{2,1,0}", 1, "f32[2,24]{1,0}", -1},
     /* other numbers of slices, or another type */
     {"f32[6,8]{1,0}", 0, "f32[12,4]{1,0}", -1},
@@ -32,6 +38,7 @@ static const struct {
     {"f32[6,8,128]{2,1,0:T(8,128)}", 0, "f32[6,1,8,128]{3,2,1,0:T(8,128)}", 0},
     {"f32[6,8,128]{2,1,0:T(8,128)}", 0, "f32[48,128]{1,0:T(8,128)}", -1},
     {"f32[16,128]{1,0:T(8,128)}", 0, "f32[16,1,128]{2,1,0:T(8,128)}", -1},
+    {"f32[8,6,128]{2,1,0:T(8,128)}", 1, "f32[8,6,128]{2,1,0:T(8,128)}", -1},
     {"f32[16,1,128]{2,1,0:T(1,128)}", 0, "f32[16,128]{1,0:T(8,128)}", -1},
 };
 
@@ -46,7 +53,7 @@ START_TEST(views_have_the_slices_of_the_table) {
   const Shape *array = inst_shape(fixture.module, inst_operand(fixture.module, root, 0));
   const Shape *view = inst_shape(fixture.module, inst_operand(fixture.module, root, 1));
   uint32_t dim = 99;
-  bool has_slices = stack_dim_in_view(array, rows[_i].dim, view, &dim);
+  bool has_slices = shape_dim_in_view(array, rows[_i].dim, view, &dim);
   ck_assert_msg(has_slices == (rows[_i].view_dim >= 0), "%s as %s", rows[_i].array, rows[_i].view);
   ck_assert_msg(!has_slices || dim == (uint32_t)rows[_i].view_dim, "%s as %s: %u", rows[_i].array,
                 rows[_i].view, dim);

@@ -108,7 +108,7 @@ static bool add_write(Finder *finder, const Path *path, Place place, Stack *stac
   if (!slices) return false;
   if (path->has_bitcast) {
     uint32_t written = dim;
-    if (!shape_same_layout(array, slice) || !stack_dim_in_view(array, written, whole, &dim))
+    if (!shape_same_layout(array, slice) || !shape_dim_in_view(array, written, whole, &dim))
       return false;
   }
   if (stack->writes.len == 0) {
@@ -335,7 +335,7 @@ static void add_reads(Finder *finder, uint32_t stack_index, uint32_t loop_index,
       if (user == loop->body_root && view.inst == element) continue;
       StackView seen = {.inst = user, .is_view = true};
       bool is_bitcast = inst_get(module, user)->opcode == OPCODE_BITCAST &&
-                        stack_dim_in_view(inst_shape(module, view.inst), view.dim,
+                        shape_dim_in_view(inst_shape(module, view.inst), view.dim,
                                           inst_shape(module, user), &seen.dim);
       if (is_bitcast) {
         *vec_push(finder->scratch, &views) = seen;

@@ -1,15 +1,9 @@
 #include "analysis/loop/stack_view.h"
 
-bool stack_dim_in_view(const Shape *array, uint32_t dim, const Shape *view, uint32_t *view_dim) {
-  uint32_t outer;
-  return array->type == view->type && shape_outer_dim(array, &outer) && outer == dim &&
-         shape_outer_dim(view, view_dim) && array->dims[dim] == view->dims[*view_dim];
-}
-
 uint32_t stack_dim_of(const Module *module, ShapeId stack, uint32_t dim, InstId id) {
   uint32_t found = dim;
   if (inst_get(module, id)->opcode == OPCODE_BITCAST)
-    (void)stack_dim_in_view(shape_get(&module->shapes, stack), dim, inst_shape(module, id), &found);
+    (void)shape_dim_in_view(shape_get(&module->shapes, stack), dim, inst_shape(module, id), &found);
   return found;
 }
 
@@ -31,7 +25,7 @@ static bool add_reader(const Module *module, const CallGraph *graph, StackView v
   switch (inst_get(module, reader)->opcode) {
     case OPCODE_BITCAST:
       next.is_view = true;
-      if (!stack_dim_in_view(inst_shape(module, view.inst), view.dim, inst_shape(module, reader),
+      if (!shape_dim_in_view(inst_shape(module, view.inst), view.dim, inst_shape(module, reader),
                              &next.dim))
         return false;
       break;

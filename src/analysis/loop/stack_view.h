@@ -7,15 +7,11 @@
  *   v = bf16[12,8,32,64]{3,2,1,0} bitcast(p)
  *   x = bf16[1,8,32,64]{3,2,1,0} dynamic-slice(v, i, 0, 0, 0)
  * Dimension 0 is the outermost one in the memory of both, so that slice i of v has the bytes of
- * slice i of p. */
+ * slice i of p (shape_dim_in_view). */
 #ifndef REMAT_HLO_ANALYSIS_LOOP_STACK_VIEW_H
 #define REMAT_HLO_ANALYSIS_LOOP_STACK_VIEW_H
 
 #include "analysis/flow/call_graph.h"
-
-/* The dimension of a view, an array with the same bytes as `array`, along which its slices have the
- * bytes of the slices of `array` along `dim`. False if there is none, or if it is not certain. */
-bool stack_dim_in_view(const Shape *array, uint32_t dim, const Shape *view, uint32_t *view_dim);
 
 /* An instruction within a fusion that is the stack, or takes a slice of it. */
 typedef struct StackView {

@@ -509,6 +509,23 @@ static bool try_lower_prices(void *of, uint32_t number) {
   return true;
 }
 
+/* Inner loops that the first round has brought beside each other are rewritten in the second one,
+ * which frees more than the first one alone, and takes more time. */
+static bool try_first_round(void *of, uint32_t number) {
+  Scans *scans = of;
+  const ScanSteps *steps = &scans->best->variant.steps;
+  bool has_further = false;
+  (void)number;
+  for (uint32_t i = 0; i < steps->list.len; i++)
+    has_further |= steps->list.data[i].round > 0;
+  if (!has_further) return false;
+  uint32_t price = scans->prices.len - 1;
+  VariantGoal goal = goal_at(scans, price);
+  goal.most_rounds = 1;
+  if (try_and_keep(scans, &goal)) find_least(scans, set_price, &goal, 0, &price);
+  return true;
+}
+
 static bool try_lean(void *of, uint32_t number) {
   Scans *scans = of;
   (void)number;
@@ -524,6 +541,7 @@ static bool try_lean(void *of, uint32_t number) {
 static const Move for_borders[] = {
     {.most = 1, .try_next = try_highest_price},
     {.needs = MOVE_FOR_MET, .most = 1, .try_next = try_lower_prices},
+    {.needs = MOVE_FOR_MET, .most = 1, .try_next = try_first_round},
     {.needs = MOVE_FOR_MET, .most = 1, .try_next = fill_up},
     {.needs = MOVE_FOR_MET, .try_next = try_higher},
     {.needs = MOVE_FOR_MISSED, .most = 1, .try_next = try_lean},

@@ -389,8 +389,11 @@ static rh_status rewrite(Round *round, rh_module **result) {
                    round->arena, scratch);
   }
   scan_copy_results(&rewrite, &schedule, scratch);
+  /* Inner loops may be beside each other now, and hide what they stack as others did before. */
+  rh_status status = scan_open(&rewrite, &schedule, round->problem->diags, round->arena, scratch);
   rewrite_write_out_elements(&rewrite, scratch);
-  rh_status status = take(&rewrite, &schedule, input, round->problem->diags, result, round->arena);
+  if (status == RH_OK)
+    status = take(&rewrite, &schedule, input, round->problem->diags, result, round->arena);
   if (status == RH_OK) mark(&rewrite, input, *result, round->arena);
   module_free(rewrite.module);
   return status;

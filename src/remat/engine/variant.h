@@ -25,10 +25,10 @@ typedef struct VariantGoal {
    */
   bool *const *is_kept;
   const RematAlgorithm
-      *algorithm;   /* whose policy applies as well: checkpoint=speed keeps products */
-  const Plan *plan; /* a plan whose steps are repeated; NULL = `price` decides */
+      *algorithm;      /* whose policy applies as well: checkpoint=speed keeps products */
+  const Plan *plan;    /* a plan whose steps are repeated; NULL = `price` decides */
+  int64_t most_rounds; /* 0 = until nothing is left to do */
   /* For what a change of one loop of the program would give: */
-  int64_t most_rounds;     /* 0 = until nothing is left to do */
   uint32_t segment_border; /* one more than the border of the first round that is cut; 0 = any */
   bool only_new;           /* later rounds change only loops that earlier ones made */
   const rh_module *opened; /* of variant_open(), to begin with instead of the input; or NULL */

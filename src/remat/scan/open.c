@@ -6,6 +6,7 @@
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/expand.h"
 #include "remat/rewrite/inline_calls.h"
+#include "remat/scan/layouts.h"
 
 /* ---- calls ---- */
 
@@ -69,8 +70,10 @@ static bool is_from_loop(const Loops *loops, const Loop *loop, InstId id) {
       inst_operand(loops->module, id, 0) != loop->body_param)
     return false;
   uint32_t element = (uint32_t)inst->index;
-  return loop->is_invariant[element] &&
-         loop_origin(loops, loop_init(loops, loop, element)).loop != NO_ID;
+  if (!loop->is_invariant[element]) return false;
+  InstId init = loop_init(loops, loop, element);
+  return loop_origin(loops, init).loop != NO_ID ||
+         loop_origin(loops, layouts_before(loops->module, init)).loop != NO_ID;
 }
 
 /* Whether asynchronous fusions in the loop's body hide what the loop stacks, or reads of a stack.
@@ -261,11 +264,12 @@ static void open_barriers(Rewrite *rewrite, CompId body, Arena *scratch) {
 /* ---- all ---- */
 
 /* The loops whose bodies are to be opened, in an array by loop. */
-static bool find_closed(const Loops *loops, bool *is_closed) {
+static bool find_closed(const Loops *loops, bool *is_closed, Arena *scratch) {
   bool found = false;
   for (uint32_t i = 0; i < loops->len; i++) {
     bool hides = hides_stack(loops, &loops->list[i]) || hides_conversion(loops, &loops->list[i]) ||
-                 has_barriers(loops, &loops->list[i]);
+                 has_barriers(loops, &loops->list[i]) ||
+                 layouts_hide_stack(loops, &loops->list[i], scratch);
     if (is_closed) is_closed[i] = hides;
     found |= hides;
   }
@@ -280,7 +284,7 @@ bool scan_is_closed(const Module *module, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, arena, scratch);
   Loops loops = loops_find(module, &graph, arena, scratch);
-  is_closed = find_closed(&loops, NULL);
+  is_closed = find_closed(&loops, NULL, scratch);
   arena_free(arena);
   return is_closed;
 }
@@ -294,7 +298,7 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
   CallGraph graph = call_graph_build(module, arena, scratch);
   Loops loops = loops_find(module, &graph, arena, scratch);
   bool *is_closed = arena_array(arena, bool, loops.len + 1);
-  (void)find_closed(&loops, is_closed);
+  (void)find_closed(&loops, is_closed, scratch);
   for (uint32_t i = 0; i < loops.len; i++) {
     if (!is_closed[i]) continue;
     open_body(rewrite, loops.list[i].body, schedule, out, scratch);
@@ -302,6 +306,7 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
     open_conversions(rewrite, loops.list[i].body, schedule, arena);
   }
   dce_run(rewrite, scratch); /* the computations that were copied */
+  layouts_open(rewrite, schedule, out, scratch);
   dce_update_schedule(module, schedule, out);
   arena_free(arena);
   return RH_OK;

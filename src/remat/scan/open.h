@@ -11,6 +11,8 @@
  *   bf16[8,4] dynamic-update-slice(bf16[8,4] stack, f32[1,4] x, i, 0)   becomes   bf16[8,4]
  * dynamic-update-slice(bf16[8,4] stack, bf16[1,4] convert(x), i, 0)
  *
+ * Stacks that are transposed between two loops are not; see remat/scan/layouts.h.
+ *
  * Barriers of checkpoints, which are there at XLA:GPU's hook and gone in its dumps, go, too: once
  * the order is fixed they say nothing more.
  *
@@ -26,8 +28,8 @@
 bool scan_is_closed(const Module *module, Arena *scratch);
 
 /* Opens calls of computations with loops, asynchronous fusions in the bodies of loops that stack
- * something, conversions beside slices in fusions of bodies, and barriers in them. updates: module
- * and schedule, whose new arrays are in `out`. */
+ * something, conversions beside slices in fusions of bodies, barriers in them, and layouts of stacks.
+ * updates: module and schedule, whose new arrays are in `out`. */
 rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
                     Arena *scratch);
 

@@ -71,7 +71,7 @@ static SlicedParam find_sliced(const Module *module, InstId param, SlicePlace pl
       }
       uint32_t own = find_dim(module, user, views[v], place), dim = own;
       bool is_known =
-          own != NO_ID && (v == 0 || stack_dim_in_view(inst_shape(module, views[v]), own,
+          own != NO_ID && (v == 0 || shape_dim_in_view(inst_shape(module, views[v]), own,
                                                        inst_shape(module, param), &dim));
       bool is_read = inst_get(module, user)->opcode == OPCODE_DYNAMIC_SLICE;
       found.is_only &= is_known && is_read && inst_count_operand(module, user, views[v]) == 1;
@@ -112,7 +112,7 @@ ShapeId slots_view_shape(Maker *maker, const Stack *stack, ShapeId view) {
   const ShapeTable *shapes = &maker->module->shapes;
   uint32_t dim = stack->dim;
   if (view != stack->shape)
-    (void)stack_dim_in_view(shape_get(shapes, stack->shape), stack->dim, shape_get(shapes, view),
+    (void)shape_dim_in_view(shape_get(shapes, stack->shape), stack->dim, shape_get(shapes, view),
                             &dim);
   return narrow_shape(maker->module, view, dim, num_slots(maker), maker->arena);
 }

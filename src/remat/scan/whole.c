@@ -92,7 +92,7 @@ uint32_t whole_write_dim(const Stacks *stacks, const WholeResult *result) {
   ShapeId seen = inst_get(module, result->write)->shape;
   uint32_t dim = stack->dim;
   if (seen != stack->shape)
-    (void)stack_dim_in_view(shape_get(&module->shapes, stack->shape), stack->dim,
+    (void)shape_dim_in_view(shape_get(&module->shapes, stack->shape), stack->dim,
                             shape_get(&module->shapes, seen), &dim);
   return dim;
 }

@@ -18,7 +18,7 @@ static const uint16_t known_opcodes[] = {
     OPCODE_OR,        OPCODE_NOT,           OPCODE_DIVIDE,
     OPCODE_REMAINDER, OPCODE_SLICE,         OPCODE_RESHAPE,
     OPCODE_CONSTANT,  OPCODE_DYNAMIC_SLICE, OPCODE_DYNAMIC_UPDATE_SLICE,
-    OPCODE_WHILE,     OPCODE_CONCATENATE,
+    OPCODE_WHILE,     OPCODE_CONCATENATE,   OPCODE_TRANSPOSE,
 };
 
 static Opcode find_opcode(Str text) {
@@ -292,8 +292,30 @@ typedef struct ViewPart {
   ShapeId array_part, view_part;
 } ViewPart;
 
-/* Whether `part` is cut out of the view `view` of an array along the dimension that is outermost in
- * the memory of both, so that the part is one piece of memory. */
+/* The only dimension in which two shapes of the same rank differ; false if there is none. */
+static bool find_cut_dim(const Shape *whole, const Shape *part, uint32_t *dim) {
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < whole->rank; i++) {
+    if (whole->dims[i] == part->dims[i]) continue;
+    *dim = i;
+    found++;
+  }
+  return found == 1;
+}
+
+/* The shape with another size in one dimension. */
+static ShapeId with_size(Numbering *numbering, const Shape *shape, uint32_t dim, int64_t size,
+                         Arena *scratch) {
+  ArraySpec spec = shape_spec(shape);
+  int64_t *dims = arena_array(scratch, int64_t, shape->rank);
+  memcpy(dims, shape->dims, shape->rank * sizeof *dims);
+  dims[dim] = size;
+  spec.dims = dims;
+  return shape_array(&numbering->shapes, &spec);
+}
+
+/* Whether `part` is cut out of the view `view` of an array along a dimension whose slices have the
+ * bytes of slices of the array. */
 static bool find_view_part(Numbering *numbering, ShapeId array, ShapeId view, ShapeId part,
                            ViewPart *found, Arena *scratch) {
   const Shape *of = shape_get(&numbering->shapes, array);
@@ -301,28 +323,18 @@ static bool find_view_part(Numbering *numbering, ShapeId array, ShapeId view, Sh
   const Shape *cut = shape_get(&numbering->shapes, part);
   bool is_logical = to->compatible == view;
   if (!shape_is_array(cut) || cut->rank != to->rank || cut->type != to->type || cut->has_dynamic ||
-      !shape_outer_dim(of, &found->array_dim) || !shape_outer_dim(to, &found->view_dim) ||
-      of->dims[found->array_dim] != to->dims[found->view_dim] || of->type != to->type ||
+      !find_cut_dim(to, cut, &found->view_dim) ||
+      !shape_dim_in_view(to, found->view_dim, of, &found->array_dim) ||
       !(is_logical || shape_same_layout(cut, to)))
     return false;
-  for (uint32_t i = 0; i < cut->rank; i++) {
-    if (i != found->view_dim && cut->dims[i] != to->dims[i]) return false;
-  }
-  ArraySpec spec = shape_spec(of);
-  int64_t *dims = arena_array(scratch, int64_t, of->rank);
-  memcpy(dims, of->dims, of->rank * sizeof *dims);
-  dims[found->array_dim] = cut->dims[found->view_dim];
-  spec.dims = dims;
-  found->array_part = shape_array(&numbering->shapes, &spec);
+  found->array_part =
+      with_size(numbering, of, found->array_dim, cut->dims[found->view_dim], scratch);
   found->view_part = is_logical ? shape_get(&numbering->shapes, part)->compatible : part;
   return true;
 }
 
-static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
-                                const ValueNumber *args, uint32_t count);
-
-/* A slice, or an update, of a view of an array, along the outermost dimension of both: the view of
- * a slice, or of an update, of that array. NO_ID if that is not certain. */
+/* A slice, or an update, of a view of an array, along a dimension of both: the view of a slice, or
+ * of an update, of that array. NO_ID if that is not certain. */
 static ValueNumber fold_view(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
                              const ValueNumber *args) {
   Numbering *numbering = terms->numbering;
@@ -354,6 +366,41 @@ static ValueNumber fold_view(Terms *terms, Opcode opcode, ShapeId shape, uint32_
   return result;
 }
 
+/* A slice of a transposed array is the transposed slice of the array. NO_ID if it is none. */
+static ValueNumber fold_transposed(Terms *terms, ShapeId shape, uint32_t text,
+                                   const ValueNumber *args, uint32_t count) {
+  Numbering *numbering = terms->numbering;
+  if (term_opcode(terms, args[0]) != OPCODE_TRANSPOSE) return NO_ID;
+  Node made = *numbered_node(numbering, args[0]);
+  ValueNumber array = node_args(numbering, args[0])[0];
+  Str dims = find_attribute(text_of(terms, made.detail), ", dimensions={");
+  uint32_t rank = count - 1, dim, pos = 0;
+  const Shape *part = shape_get(&numbering->shapes, shape);
+  if (!find_cut_dim(shape_of(terms, args[0]), part, &dim)) return NO_ID;
+  ArenaMark mark = arena_mark(terms->scratch);
+  ValueNumber *moved = arena_array(terms->scratch, ValueNumber, count), result = NO_ID;
+  uint32_t from = NO_ID;
+  moved[0] = array;
+  for (uint32_t i = 0; i < rank && pos < dims.len; i++, pos++) {
+    uint32_t read = 0;
+    while (pos < dims.len && char_is_digit(dims.data[pos]) && read < rank)
+      read = 10 * read + (uint32_t)(dims.data[pos++] - '0');
+    if (read >= rank) break;
+    moved[1 + read] = args[1 + i];
+    if (i == dim) from = read;
+  }
+  if (from != NO_ID) {
+    ShapeId cut = with_size(numbering, shape_of(terms, array), from, part->dims[dim],
+                            terms->scratch);
+    ValueNumber slice = fold_dynamic(terms, OPCODE_DYNAMIC_SLICE, cut, text, moved, count);
+    ShapeId whole = with_size(numbering, shape_get(&numbering->shapes, made.shape), dim,
+                              part->dims[dim], terms->scratch);
+    result = number_operation(numbering, whole, made.detail, &slice, 1);
+  }
+  arena_reset(terms->scratch, mark);
+  return result;
+}
+
 static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
                                 const ValueNumber *args, uint32_t count) {
   bool is_slice = opcode == OPCODE_DYNAMIC_SLICE;
@@ -368,6 +415,7 @@ static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint
   if (memcmp(whole->dims, part->dims, whole->rank * sizeof *whole->dims) == 0)
     return is_slice ? args[0] : args[1]; /* starts are clamped to 0 */
   ValueNumber viewed = fold_view(terms, opcode, shape, text, args);
+  if (viewed == NO_ID && is_slice) viewed = fold_transposed(terms, shape, text, args, count);
   if (viewed != NO_ID) return viewed;
   ArenaMark mark = arena_mark(terms->scratch);
   ValueNumber *written = arena_array(terms->scratch, ValueNumber, count);
@@ -472,6 +520,7 @@ static ValueNumber fold(Terms *terms, ShapeId shape, uint32_t text, const ValueN
     case NUM_OPCODES:
     case OPCODE_CONSTANT:
     case OPCODE_WHILE:
+    case OPCODE_TRANSPOSE:
     case OPCODE_RESHAPE: return NO_ID;
     case OPCODE_COMPARE: return fold_compare(terms, shape, text, args);
     case OPCODE_AND:

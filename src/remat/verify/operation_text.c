@@ -26,14 +26,14 @@ static void add_tokens(TextBuffer *text, Str value) {
 
 /* Appends attributes in the order of their ids, because their order in the text does not matter.
  * Names of computations are left out, because only what these compute matters. Channel ids are left
- * out, because recomputed collectives have new ones. */
+ * out, because recomputed collectives have new ones, and sizes of slices, which the shape has. */
 static void add_attributes(TextBuffer *text, const Module *module, InstId id) {
   AttrSlice attrs = inst_attrs(module, id);
   for (AttrId attr_id = 0; attr_id < NUM_ATTRS; attr_id++) {
     for (uint32_t i = 0; i < attrs.len; i++) {
       const Attr *attr = &attrs.data[i];
       if (attr->id != attr_id || attr->num_callees || attribute_is_annotation(attr_id)) continue;
-      if (attr_id == ATTR_CHANNEL_ID) continue;
+      if (attr_id == ATTR_CHANNEL_ID || attr_id == ATTR_DYNAMIC_SLICE_SIZES) continue;
       text_put(text, ", ");
       text_put(text, attribute_info(attr_id)->text);
       text_put(text, "=");
