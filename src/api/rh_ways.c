@@ -134,6 +134,11 @@ static unsigned traits_of(const rh_remat_options *options) {
   return algorithm ? algorithm->traits : 0;
 }
 
+static bool is_search(const rh_remat_options *options) {
+  unsigned traits = traits_of(options);
+  return traits & RH_TRAIT_ALL_SIZES && !(traits & RH_TRAIT_NEEDS_SOLVER);
+}
+
 /* Whether a hundredth of what was reached stays for some reason: less is not worth an option. */
 static bool is_much(const Ways *ways, int64_t bytes) {
   return bytes > 0 && bytes >= ways->info->counted_bytes / 100;
@@ -145,22 +150,26 @@ static bool is_much(const Ways *ways, int64_t bytes) {
 static void tell_of_recomputation(const Ways *ways) {
   const rh_remat_options *options = ways->options;
   const Stay *stay = &ways->stay;
-  unsigned traits = traits_of(options);
-  bool is_search = traits & RH_TRAIT_ALL_SIZES && !(traits & RH_TRAIT_NEEDS_SOLVER);
   if (!options->remat_collectives && is_much(ways, stay->collective))
     tell(ways, "remat-collectives", NULL, stay->collective,
          "collectives are recomputed then, by all devices together");
   if (is_much(ways, stay->small))
     tell(ways, "small-node-limit", "0", stay->small, "small results are recomputed then, too");
   if (!ways->info->algorithm) return; /* a plan */
-  if (!is_search)
+  if (!is_search(options))
     tell(ways, "algorithm", "auto", stay->loop,
          "it also tries `search`, which decides order and recomputation together");
-  if (is_search && ways->info->is_timed_out) {
+}
+
+/* That the search goes on is the least certain of ways, which nothing in the module speaks for. */
+static void tell_of_effort(const Ways *ways) {
+  const rh_remat_options *options = ways->options;
+  if (!ways->info->algorithm || !is_search(options)) return;
+  if (ways->info->is_timed_out) {
     tell(ways, "time-limit", NULL, 0, "the search ended because its time was over");
-  } else if (is_search && options->effort < USUAL_EFFORT) {
+  } else if (options->effort < USUAL_EFFORT) {
     tell(ways, "effort", "5", 0, "with little effort the search leaves out what takes longer");
-  } else if (is_search && ways->info->is_out_of_steps && options->effort < MAX_EFFORT) {
+  } else if (ways->info->is_out_of_steps && options->effort < MAX_EFFORT) {
     char value[16];
     int effort = options->effort + 2 < MAX_EFFORT ? options->effort + 2 : MAX_EFFORT;
     snprintf(value, sizeof value, "%d", effort);
@@ -240,6 +249,7 @@ static void tell_all(const Ways *ways) {
   if (!is_below_bound) tell_of_recomputation(ways);
   tell_of_input(ways, is_below_bound);
   if (ways->memory.lower_bound_instruction.length || !is_below_bound) tell_of_host(ways);
+  if (!is_below_bound) tell_of_effort(ways);
   if (ways->info->hardly_helps && is_built_in(ways->options->profile))
     tell(ways, "calibrate", NULL, 0,
          "the added time is modelled by a profile that was not measured on this device");

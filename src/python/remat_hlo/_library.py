@@ -122,8 +122,8 @@ def call(name, *arguments, text=None, accept=(OK,)):
 
 
 class Noted:
-    """Whether Ctrl-C was pressed while the library ran. A program that handles it in its own way may go on, and needs what
-    the library does for it: there it ends nothing."""
+    """Whether Ctrl-C was pressed while the library ran. A program that handles it in its own way may go on, and
+    needs what the library does for it: there it ends nothing."""
 
     def __init__(self, handler):
         self.handler, self.arguments = handler, None
@@ -137,8 +137,8 @@ class Noted:
 
 
 class NotedElsewhere:
-    """The same beside the main thread, which alone is told of Ctrl-C: whether it has got a KeyboardInterrupt meanwhile, which it
-    handles (it may wait for this thread) or which has ended the program."""
+    """The same beside the main thread, which alone is told of Ctrl-C: whether it has got a KeyboardInterrupt
+    meanwhile, which it handles (it may wait for this thread) or which has ended the program."""
 
     SECONDS = 0.05  # between two looks
 
