@@ -109,14 +109,45 @@ static rh_status find_facts(Ways *ways, rh_diags *diags) {
   return status == RH_OK && may_hide ? note_stacks(ways, diags) : status;
 }
 
-/* Whether a loop runs in a call, where what it stacks for other loops stays: one that is compiled
- * as a function of its own, which is not inlined, or another one. */
+/* Whether an instruction of the computation, or of a fusion in it, takes or writes a slice. */
+static bool comp_has_slices(const Module *module, CompId comp) {
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+    if (opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE) return true;
+    if (opcode != OPCODE_FUSION) continue;
+    CompId fused = inst_callees(module, id)[0];
+    for (uint32_t k = 0; k < comp_num_insts(module, fused); k++) {
+      Opcode inner = (Opcode)inst_get(module, comp_inst(module, fused, k))->opcode;
+      if (inner == OPCODE_DYNAMIC_SLICE || inner == OPCODE_DYNAMIC_UPDATE_SLICE) return true;
+    }
+  }
+  return false;
+}
+
+/* Whether a loop of the computation may stack something for others, or read what they stacked. That
+ * of a random number does neither. */
+static bool comp_has_stacks(const Module *module, CompId comp) {
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    if (inst_get(module, id)->opcode != OPCODE_WHILE) continue;
+    for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
+      if (comp_has_slices(module, inst_callees(module, id)[c])) return true;
+    }
+  }
+  return false;
+}
+
+/* Whether such a loop runs in a call, where what it stacks for other loops stays: one that is
+ * compiled as a function of its own, which is not inlined, or another one. */
 static bool has_loop_in_call(const Module *module, bool is_compiled_alone) {
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->opcode != OPCODE_CALL || inst->flags & INST_DEAD) continue;
     if (call_is_compiled_alone(module, id) != is_compiled_alone) continue;
-    if (comp_has_loop(module, inst_callees(module, id)[0])) return true;
+    CompId callee = inst_callees(module, id)[0];
+    if (is_compiled_alone ? comp_has_stacks(module, callee) : comp_has_loop(module, callee))
+      return true;
   }
   return false;
 }
