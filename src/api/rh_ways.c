@@ -109,14 +109,45 @@ static rh_status find_facts(Ways *ways, rh_diags *diags) {
   return status == RH_OK && may_hide ? note_stacks(ways, diags) : status;
 }
 
-/* Whether a loop runs in a call, where what it stacks for other loops stays: one that is compiled
- * as a function of its own, which is not inlined, or another one. */
+/* Whether an instruction of the computation, or of a fusion in it, takes or writes a slice. */
+static bool comp_has_slices(const Module *module, CompId comp) {
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+    if (opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE) return true;
+    if (opcode != OPCODE_FUSION) continue;
+    CompId fused = inst_callees(module, id)[0];
+    for (uint32_t k = 0; k < comp_num_insts(module, fused); k++) {
+      Opcode inner = (Opcode)inst_get(module, comp_inst(module, fused, k))->opcode;
+      if (inner == OPCODE_DYNAMIC_SLICE || inner == OPCODE_DYNAMIC_UPDATE_SLICE) return true;
+    }
+  }
+  return false;
+}
+
+/* Whether a loop of the computation may stack something for others, or read what they stacked. That
+ * of a random number does neither. */
+static bool comp_has_stacks(const Module *module, CompId comp) {
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    if (inst_get(module, id)->opcode != OPCODE_WHILE) continue;
+    for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
+      if (comp_has_slices(module, inst_callees(module, id)[c])) return true;
+    }
+  }
+  return false;
+}
+
+/* Whether such a loop runs in a call, where what it stacks for other loops stays: one that is
+ * compiled as a function of its own, which is not inlined, or another one. */
 static bool has_loop_in_call(const Module *module, bool is_compiled_alone) {
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->opcode != OPCODE_CALL || inst->flags & INST_DEAD) continue;
     if (call_is_compiled_alone(module, id) != is_compiled_alone) continue;
-    if (comp_has_loop(module, inst_callees(module, id)[0])) return true;
+    CompId callee = inst_callees(module, id)[0];
+    if (is_compiled_alone ? comp_has_stacks(module, callee) : comp_has_loop(module, callee))
+      return true;
   }
   return false;
 }
@@ -134,6 +165,11 @@ static unsigned traits_of(const rh_remat_options *options) {
   return algorithm ? algorithm->traits : 0;
 }
 
+static bool is_search(const rh_remat_options *options) {
+  unsigned traits = traits_of(options);
+  return traits & RH_TRAIT_ALL_SIZES && !(traits & RH_TRAIT_NEEDS_SOLVER);
+}
+
 /* Whether a hundredth of what was reached stays for some reason: less is not worth an option. */
 static bool is_much(const Ways *ways, int64_t bytes) {
   return bytes > 0 && bytes >= ways->info->counted_bytes / 100;
@@ -145,22 +181,26 @@ static bool is_much(const Ways *ways, int64_t bytes) {
 static void tell_of_recomputation(const Ways *ways) {
   const rh_remat_options *options = ways->options;
   const Stay *stay = &ways->stay;
-  unsigned traits = traits_of(options);
-  bool is_search = traits & RH_TRAIT_ALL_SIZES && !(traits & RH_TRAIT_NEEDS_SOLVER);
   if (!options->remat_collectives && is_much(ways, stay->collective))
     tell(ways, "remat-collectives", NULL, stay->collective,
          "collectives are recomputed then, by all devices together");
   if (is_much(ways, stay->small))
     tell(ways, "small-node-limit", "0", stay->small, "small results are recomputed then, too");
   if (!ways->info->algorithm) return; /* a plan */
-  if (!is_search)
+  if (!is_search(options))
     tell(ways, "algorithm", "auto", stay->loop,
          "it also tries `search`, which decides order and recomputation together");
-  if (is_search && ways->info->is_timed_out) {
+}
+
+/* That the search goes on is the least certain of ways, which nothing in the module speaks for. */
+static void tell_of_effort(const Ways *ways) {
+  const rh_remat_options *options = ways->options;
+  if (!ways->info->algorithm || !is_search(options)) return;
+  if (ways->info->is_timed_out) {
     tell(ways, "time-limit", NULL, 0, "the search ended because its time was over");
-  } else if (is_search && options->effort < USUAL_EFFORT) {
+  } else if (options->effort < USUAL_EFFORT) {
     tell(ways, "effort", "5", 0, "with little effort the search leaves out what takes longer");
-  } else if (is_search && ways->info->is_out_of_steps && options->effort < MAX_EFFORT) {
+  } else if (ways->info->is_out_of_steps && options->effort < MAX_EFFORT) {
     char value[16];
     int effort = options->effort + 2 < MAX_EFFORT ? options->effort + 2 : MAX_EFFORT;
     snprintf(value, sizeof value, "%d", effort);
@@ -240,6 +280,7 @@ static void tell_all(const Ways *ways) {
   if (!is_below_bound) tell_of_recomputation(ways);
   tell_of_input(ways, is_below_bound);
   if (ways->memory.lower_bound_instruction.length || !is_below_bound) tell_of_host(ways);
+  if (!is_below_bound) tell_of_effort(ways);
   if (ways->info->hardly_helps && is_built_in(ways->options->profile))
     tell(ways, "calibrate", NULL, 0,
          "the added time is modelled by a profile that was not measured on this device");

@@ -500,3 +500,129 @@ def optax_steps_scanned():
         return layers, state, values
     layers = dense_layers()
     return steps, (layers, optimizer.init(layers), numbers(9, 3, BATCH, WIDTH))
+
+
+@network
+def optax_diagonal_states():
+    """Layers whose states are complex numbers (S4D), scanned over time and over layers."""
+    states, keys = 8, jax.random.split(KEY, 2)
+    params = {"decay": jnp.zeros((LAYERS, WIDTH, states)), "step": jnp.full((LAYERS, WIDTH), -3.0),
+              "frequency": jnp.broadcast_to(jnp.pi * jnp.arange(states, dtype=jnp.float32), (LAYERS, WIDTH, states)),
+              "out": jax.random.normal(keys[0], (LAYERS, 2, WIDTH, states)) * 0.3,
+              "gate": jax.random.normal(keys[1], (LAYERS, WIDTH, 2 * WIDTH)) * WIDTH ** -0.5}
+
+    def layer(x, w):
+        a = jnp.exp((1j * w["frequency"] - jnp.exp(w["decay"])) * jnp.exp(w["step"])[:, None])
+        out = w["out"][0] + 1j * w["out"][1]
+
+        def over_time(state, x):
+            state = a * state + x[..., None]
+            return state, (out * state).sum(-1).real
+        start = jnp.zeros((len(x), WIDTH, states), jnp.complex64)
+        _, y = jax.lax.scan(over_time, start, x.swapaxes(0, 1))
+        y, gate = jnp.split(jax.nn.gelu(y.swapaxes(0, 1)) @ w["gate"], 2, -1)
+        return x + y * jax.nn.sigmoid(gate), None
+
+    def loss(params, x):
+        return optax.l2_loss(jax.lax.scan(layer, x, params)[0]).mean()
+    return training_step(loss, params, optax.adam(1e-3), SEQUENCES)
+
+
+@network
+def optax_laplacian():
+    """The second derivatives by the inputs of a network are what is learned (a physics-informed network)."""
+    layers = dense_layers()
+
+    def value(layers, x):
+        for w, b in layers:
+            x = jnp.sin(x @ w + b)
+        return x.sum()
+
+    def laplacian(layers, x):
+        gradient = jax.grad(value, argnums=1)
+        ways = jnp.eye(2, WIDTH)
+        return sum(jax.jvp(lambda x: gradient(layers, x), (x,), (way,))[1] @ way for way in ways)
+
+    def loss(layers, x):
+        return optax.l2_loss(jax.vmap(lambda x: laplacian(layers, x))(x)).mean()
+    return training_step(loss, layers, optax.adam(1e-3), X)
+
+
+@network
+def optax_spline_flow():
+    """Couplings by splines of rational quadratics, whose bins are gathered by what passes through them."""
+    bins, half, bound = 8, WIDTH // 2, 3.0
+    params = [(numbers(20 + i, half, 2 * WIDTH, scale=0.2), numbers(30 + i, 2 * WIDTH, half * (3 * bins + 1), scale=0.1))
+              for i in range(LAYERS)]
+
+    def spline(x, widths, heights, slopes):
+        widths, heights = (2 * bound * jax.nn.softmax(sizes) for sizes in (widths, heights))
+        slopes = jax.nn.softplus(slopes) + 1e-3
+        lefts, lows = (jnp.pad(jnp.cumsum(sizes, -1), ((0, 0), (0, 0), (1, 0))) - bound for sizes in (widths, heights))
+        inside = jnp.clip(x, 0.99 * -bound, 0.99 * bound)
+        index = jnp.clip((inside[..., None] >= lefts[..., 1:]).sum(-1), 0, bins - 1)[..., None]
+        left, low, width, height, slope, next_slope = (
+            jnp.take_along_axis(values, index, -1)[..., 0]
+            for values in (lefts, lows, widths, heights, slopes[..., :-1], slopes[..., 1:]))
+        mean, t = height / width, (inside - left) / width
+        below = mean + (slope + next_slope - 2 * mean) * t * (1 - t)
+        y = low + height * (mean * t * t + slope * t * (1 - t)) / below
+        derivative = mean ** 2 * (next_slope * t * t + 2 * mean * t * (1 - t) + slope * (1 - t) ** 2) / below ** 2
+        is_inside = jnp.abs(x) < 0.99 * bound
+        return jnp.where(is_inside, y, x), jnp.where(is_inside, jnp.log(derivative), 0.0).sum(-1)
+
+    def loss(params, x):
+        density = 0.0
+        for up, down in params:
+            a, b = jnp.split(x, 2, -1)
+            shapes = (jax.nn.relu(a @ up) @ down).reshape(len(x), half, -1)
+            b, change = spline(b, *jnp.split(shapes, (bins, 2 * bins), -1))
+            density, x = density + change, jnp.concatenate((b, a), -1)
+        return (0.5 * (x ** 2).sum(-1) - density).mean()
+    return training_step(loss, params, optax.adamax(1e-3), X)
+
+
+@network
+def optax_graph_attention():
+    """Attention over the edges of a graph: gathered by their ends, scattered to their heads."""
+    heads, nodes, edges = 4, 64, 256
+    tails, tips = (np.random.default_rng(seed).integers(0, nodes, edges) for seed in (40, 41))
+    params = [(numbers(50 + i, WIDTH, WIDTH, scale=0.2), numbers(60 + i, 2, heads, WIDTH // heads, scale=0.3))
+              for i in range(LAYERS)]
+
+    def loss(params, x):
+        for w, (from_tail, from_tip) in params:
+            h = (x @ w).reshape(nodes, heads, -1)
+            score = jax.nn.leaky_relu((h * from_tail).sum(-1)[tails] + (h * from_tip).sum(-1)[tips], 0.2)
+            weight = jnp.exp(score - jax.ops.segment_max(score, tips, nodes)[tips])
+            weight = weight / (jax.ops.segment_sum(weight, tips, nodes)[tips] + 1e-9)
+            x = x + jax.nn.elu(jax.ops.segment_sum(h[tails] * weight[..., None], tips, nodes).reshape(nodes, WIDTH))
+            x = (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
+        return optax.log_cosh(x).mean()
+    return training_step(loss, params, optax.adam(1e-3), numbers(42, nodes, WIDTH))
+
+
+@network
+def optax_experts():
+    """A mixture of experts, to the two best of which tokens are scattered, scanned over layers."""
+    experts, capacity = 4, 128
+    params = {"route": numbers(70, LAYERS, WIDTH, experts, scale=0.2),
+              "up": numbers(71, LAYERS, experts, WIDTH, 2 * WIDTH, scale=0.2),
+              "down": numbers(72, LAYERS, experts, 2 * WIDTH, WIDTH, scale=0.1)}
+
+    def layer(x, w):
+        h = x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+        share, chosen = jax.lax.top_k(jax.nn.softmax(h @ w["route"]), 2)
+        share, chosen = (share / share.sum(-1, keepdims=True)).reshape(-1, 1), chosen.reshape(-1)
+        marks = jax.nn.one_hot(chosen, experts, dtype=jnp.int32)
+        place = (jnp.cumsum(marks, 0) * marks).sum(-1) - 1
+        slot = jnp.where(place < capacity, chosen * capacity + place, experts * capacity)
+        sent = jnp.zeros((experts * capacity, WIDTH)).at[slot].set(jnp.repeat(h, 2, 0), mode="drop")
+        hidden = jax.nn.gelu(jnp.einsum("ecd,edf->ecf", sent.reshape(experts, capacity, WIDTH), w["up"]))
+        made = jnp.einsum("ecf,efd->ecd", hidden, w["down"]).reshape(-1, WIDTH)
+        back = made.at[slot].get(mode="fill", fill_value=0.0) * share
+        return x + back.reshape(len(x), 2, WIDTH).sum(1), None
+
+    def loss(params, x):
+        return optax.huber_loss(jax.lax.scan(layer, x, params)[0]).mean()
+    return training_step(loss, params, optax.adamw(1e-3), SEQUENCES.reshape(-1, WIDTH))

@@ -9,7 +9,9 @@ import logging
 import os
 import re
 import socket
+import signal
 import threading
+import time
 import types
 import unittest.mock
 
@@ -28,7 +30,7 @@ from live_programs import PROGRAMS, compile_program, run  # noqa: E402
 import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
 from jax._src.interpreters import pxla  # noqa: E402
-from remat_hlo import _assigned, _before, _compilations, _decide, _files, _hooks, _limits, _module  # noqa: E402
+from remat_hlo import _assigned, _before, _compilations, _decide, _files, _hooks, _library, _limits, _module  # noqa: E402
 from remat_hlo import _options, _proto, _rewriting, _text, _trials  # noqa: E402
 
 QUIET = {"verbose": False}
@@ -717,6 +719,55 @@ assert abs(check.error) < 0.01 and check.assigned_temp_bytes < plain, check
         with self.assertRaises(TypeError):
             live.install("50%", colour="red")
         self.assertIsNone(_hooks.state.context.value)
+
+
+class Interrupts(LiveTest):
+    """Ctrl-C while we decide."""
+
+    def setUp(self):
+        super().setUp()
+        if jax.__version_info__ < (0, 11):
+            self.skipTest("this version of XLA calls us in a thread of its own, which Ctrl-C in JAX does not wait for")
+
+    def interrupt(self, program):
+        """Compiles it in this thread, where Ctrl-C is pressed while we decide."""
+        def decide(*_, **_named):
+            with _library.interrupts_noted() as noted:
+                os.kill(os.getpid(), signal.SIGINT)
+                while not noted.is_pressed:
+                    time.sleep(0.01)
+            self.fail("this is not reached")
+
+        with live.rematerialize("r50%"), unittest.mock.patch.object(_decide, "decide", decide):
+            compile_program(program)
+
+    def test_ctrl_c(self):
+        """Nobody gets what is compiled without the decision that it ends, and nothing is said of it."""
+        program, _, expected = reference("mlp")
+        with self.assertRaises(KeyboardInterrupt):
+            self.interrupt(program)
+        with live.rematerialize("r50%"):
+            compiled = compile_program(program)
+        self.assertTrue(live.check(compiled).is_changed)
+        self.assertEqual(run(compiled, program), expected)
+        self.assertEqual(self.warnings(), [])
+
+    def test_ctrl_c_beside_the_main_thread(self):
+        program, is_ended = reference("mlp")[0], threading.Event()
+
+        def work():
+            try:
+                self.interrupt(program)
+            except KeyboardInterrupt:
+                is_ended.set()
+
+        try:
+            threading.Thread(target=work).start()
+            is_ended.wait(100)
+        except KeyboardInterrupt:
+            is_ended.wait(100)
+        self.assertTrue(is_ended.is_set())
+        self.assertEqual(self.warnings(), [])
 
 
 class Measured(LiveTest):

@@ -201,7 +201,8 @@ class Rematerializing(PackageTest):
         result = remat_hlo.load(GPT).remat("22MiB", effort=0)
         self.assertEqual((result.is_met, result.hardly_helps), (False, False))
         self.assertIn("limit 22.00 MiB, not met", repr(result))
-        self.assertIn(("effort", "5"), [(way.option, way.value) for way in result.may_help])
+        # What the module itself speaks for comes first.
+        self.assertEqual([(way.option, way.value) for way in result.may_help], [("unfuse", "all"), ("effort", "5")])
 
     def test_plan(self):
         """A plan gives the same text without a search, also from a file."""
@@ -922,6 +923,50 @@ class Faults(PackageTest):
                 module.remat("min", algorithm="search", effort=9)
         self.assertLess(time.monotonic() - start, 60)
         self.assertIs(signal.getsignal(signal.SIGINT), handler)
+
+    def test_ctrl_c_beside_the_main_thread(self):
+        """It ends the search of a thread that the main thread waits for, because that is in the midst of it."""
+        module, is_ended, start = remat_hlo.load(GPT), threading.Event(), time.monotonic()
+
+        def work():
+            try:
+                while True:
+                    module.remat("min", algorithm="search", effort=9)
+            except KeyboardInterrupt:
+                is_ended.set()
+
+        threading.Thread(target=work).start()
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            is_ended.wait(200)
+        except KeyboardInterrupt:
+            is_ended.wait(200)
+        self.assertTrue(is_ended.is_set())
+        self.assertLess(time.monotonic() - start, 60)
+
+    def test_ctrl_c_of_before(self):
+        """What a thread begins while the main thread still handles Ctrl-C is not ended by that."""
+        module, made = remat_hlo.load(GPT), []
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            thread = threading.Thread(target=lambda: made.append(module.remat("80%", effort=0)))
+            thread.start()
+            thread.join()
+        self.assertTrue(made[0].is_met)
+
+    def test_ctrl_c_that_the_program_handles(self):
+        """A program may note it and go on; it gets what it has asked for."""
+        module, noted = remat_hlo.load(GPT), []
+        old = signal.signal(signal.SIGINT, lambda *_: noted.append(True))
+        self.addCleanup(signal.signal, signal.SIGINT, old)
+        with lib.interrupts_noted() as interrupts:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            self.assertFalse(interrupts.is_pressed)
+            self.assertEqual(noted, [])
+        self.assertEqual(noted, [True])
+        self.assertTrue(module.remat("80%", effort=0).is_met)
 
     def test_any_locale(self):
         """Files are UTF-8 where the locale has ASCII."""

@@ -49,6 +49,8 @@ def _compilation(name, options, *devices):
         with state.lock:
             state.compilations.remove(made)
             state.no_compilation.notify_all()
+    if made.is_interrupted:
+        raise KeyboardInterrupt
 
 
 def _compile_before(inner, compilation, backend, module, *arguments, **named):

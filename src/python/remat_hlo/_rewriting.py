@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import os
 import _thread
+import threading
 import time
 
 from . import __version__, _decide, _library as lib, _plugins, _proto, _text
@@ -20,6 +21,7 @@ MOST_CACHED_BYTES = 256 << 20
 def hook(stage, platform, serialized):
     """XLA calls it, in any thread, for each module. Nothing that happens here may end a
     compilation: whatever fails, the module stays as it is."""
+    compilations = []
     try:
         serialized = bytes(serialized)
         options, compilations = _find_options(platform, serialized)
@@ -27,7 +29,10 @@ def hook(stage, platform, serialized):
             return None
         return transform(options, compilations, platform, serialized)
     except KeyboardInterrupt:
-        _thread.interrupt_main()
+        for compilation in compilations:
+            compilation.is_interrupted = True
+        if not compilations and threading.current_thread() is threading.main_thread():
+            _thread.interrupt_main()
         return None
     except BaseException as error:  # pylint: disable=broad-except
         warn_once(("failed", type(error).__name__), "a module is left as it is: "

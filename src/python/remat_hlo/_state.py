@@ -56,6 +56,7 @@ class Compilation:
     is_for_absent: bool = False  # whether the devices are not there
     is_eager: bool = False       # an operation that the program calls outside of any jit of its own
     changed: list = dataclasses.field(default_factory=list)
+    is_interrupted: bool = False  # whether Ctrl-C has ended a decision, so that nobody gets what is compiled
     sought_bytes: typing.Optional[int] = None  # a lower limit to search under than that of the options
 
 

@@ -1,0 +1,1 @@
+no_stacks_in_call.hlo --mem-limit=min
