@@ -28,8 +28,8 @@
 bool scan_is_closed(const Module *module, Arena *scratch);
 
 /* Opens calls of computations with loops, asynchronous fusions in the bodies of loops that stack
- * something, conversions beside slices in fusions of bodies, barriers in them, and layouts of stacks.
- * updates: module and schedule, whose new arrays are in `out`. */
+ * something, conversions beside slices in fusions of bodies, barriers in them, and layouts of
+ * stacks. updates: module and schedule, whose new arrays are in `out`. */
 rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
                     Arena *scratch);
 

@@ -67,8 +67,9 @@ static bool has_function(const Module *module, CompId comp) {
 static uint32_t fusion_number(Numberer *numberer, InstId fusion) {
   const Module *module = numberer->module;
   CompId comp = inst_callees(module, fusion)[0];
-  if (rewrite_fusion_kind(module, fusion) != FUSION_LOOP || shape_is_tuple(inst_shape(module, fusion)) ||
-      inst_has_control(module, fusion) || comp_num_insts(module, comp) > 256)
+  if (rewrite_fusion_kind(module, fusion) != FUSION_LOOP ||
+      shape_is_tuple(inst_shape(module, fusion)) || inst_has_control(module, fusion) ||
+      comp_num_insts(module, comp) > 256)
     return NO_ID;
   /* The list is in an order in which operands come first, except for parameters. */
   for (int pass = 0; pass < 2; pass++) {

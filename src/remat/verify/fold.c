@@ -390,8 +390,8 @@ static ValueNumber fold_transposed(Terms *terms, ShapeId shape, uint32_t text,
     if (i == dim) from = read;
   }
   if (from != NO_ID) {
-    ShapeId cut = with_size(numbering, shape_of(terms, array), from, part->dims[dim],
-                            terms->scratch);
+    ShapeId cut =
+        with_size(numbering, shape_of(terms, array), from, part->dims[dim], terms->scratch);
     ValueNumber slice = fold_dynamic(terms, OPCODE_DYNAMIC_SLICE, cut, text, moved, count);
     ShapeId whole = with_size(numbering, shape_get(&numbering->shapes, made.shape), dim,
                               part->dims[dim], terms->scratch);

@@ -68,8 +68,8 @@ static void find_roundings(Tagger *tagger) {
     if (function == NO_ID || comp_get(module, comp)->flags & COMP_DEAD) continue;
     ArenaMark mark = arena_mark(tagger->scratch);
     FunctionRounding rounding =
-        rounding_of(module, comp, tagger->caller_of[comp], function != comp,
-                    tagger->target->excess, place, tagger->scratch, tagger->scratch);
+        rounding_of(module, comp, tagger->caller_of[comp], function != comp, tagger->target->excess,
+                    place, tagger->scratch, tagger->scratch);
     for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
       InstId id = comp_inst(module, comp, i);
       bool is_open = is_open_there(tagger, function, id);
