@@ -24,7 +24,8 @@ typedef struct Finder {
 
 /* ---- what other loops can compute for themselves ---- */
 
-/* Whether an instruction gives its operand's values, or a part of them, under another shape. */
+/* Whether an instruction gives its operand's values, or a part of them, in another order or under
+ * another shape: a slice can be taken before that (remat/scan/layouts.h). */
 static bool only_copies(const Module *module, InstId id) {
   switch (inst_get(module, id)->opcode) {
     case OPCODE_COPY: return !inst_is_converting_copy(module, id);
@@ -32,7 +33,8 @@ static bool only_copies(const Module *module, InstId id) {
     case OPCODE_COPY_DONE:
     case OPCODE_COPY_START:
     case OPCODE_DYNAMIC_SLICE:
-    case OPCODE_RESHAPE: return true;
+    case OPCODE_RESHAPE:
+    case OPCODE_TRANSPOSE: return true;
     default: return false;
   }
 }
