@@ -456,6 +456,7 @@ static void free_world(void) {
   rh_module_free(world.scheduled);
   rh_module_free(world.parsed);
   free(world.plan_text);
+  world = (World){0}; /* for the next run of the loop, which may be in this process */
 }
 
 /* ---- the tests ---- */
