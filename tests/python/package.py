@@ -4,6 +4,7 @@ run in a virtual environment where the package is installed (scripts/check/live)
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,10 @@ class PackageTest(unittest.TestCase):
         directory = tempfile.TemporaryDirectory(prefix="python.")
         self.addCleanup(directory.cleanup)
         self.dir = pathlib.Path(directory.name)
+
+    def heed_ctrl_c(self):
+        """A process that a shell runs in the background begins with SIGINT ignored."""
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
 
     def write(self, name, text):
         path = self.dir / name

@@ -895,6 +895,10 @@ class CommandLine(PackageTest):
 class Faults(PackageTest):
     """What goes wrong while the library runs reaches the caller."""
 
+    def setUp(self):
+        super().setUp()
+        self.heed_ctrl_c()
+
     def test_what_a_write_raises(self):
         module = remat_hlo.load(GPT)
         with mock.patch.object(lib.ctypes, "string_at", side_effect=MemoryError("made for the test")):
