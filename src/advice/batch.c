@@ -1,6 +1,7 @@
 #include "advice/batch.h"
 
 #include "ir/attribute.h"
+#include "remat/algorithms/forward_end.h"
 
 void batch_add_positions(Batch *batch, int64_t positions) {
   for (uint32_t i = 0; i < MAX_POSITIONS; i++) {
@@ -92,11 +93,6 @@ static bool divides_batch(const Module *module, InstId id, const Batch *batch) {
          batch_is_in(inst_shape(module, inst_operand(module, id, 0)), batch);
 }
 
-/* The products of libraries have names that begin with two underscores, `__cublas$gemm`. */
-static bool is_product_call(const Module *module, InstId id) {
-  return str_begins_with(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "__");
-}
-
 /* Whether an operation goes along the batch, as its attribute `dimensions` has it. */
 static bool goes_along(const Module *module, InstId id, const Batch *batch) {
   const Shape *shape = inst_shape(module, inst_operand(module, id, 0));
@@ -121,7 +117,7 @@ static bool mixes_samples(const Module *module, InstId id, const Batch *batch) {
     case OPCODE_DYNAMIC_SLICE:
     case OPCODE_DYNAMIC_UPDATE_SLICE: return divides_batch(module, id, batch);
     case OPCODE_GATHER: return batch_is_in(inst_shape(module, inst_operand(module, id, 0)), batch);
-    case OPCODE_CUSTOM_CALL: return !is_product_call(module, id) && reads_batch(module, id, batch);
+    case OPCODE_CUSTOM_CALL: return is_unknown_call(module, id) && reads_batch(module, id, batch);
     case OPCODE_CHOLESKY:
     case OPCODE_TRIANGULAR_SOLVE:
     case OPCODE_SCATTER:

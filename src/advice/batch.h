@@ -10,8 +10,9 @@ enum { MAX_POSITIONS = 4 };
 typedef struct Batch {
   int64_t samples;
   int64_t positions[MAX_POSITIONS]; /* of all samples together; 0 = there are no more */
-  bool is_unique; /* no weights have a dimension of this size, so that it is that of samples
-                     wherever it occurs, as behind the members of an ensemble */
+  bool is_unique;     /* no weights have a dimension of this size, so that it is that of samples
+                         wherever it occurs, as behind the members of an ensemble */
+  bool has_gradients; /* the program has a backward part */
   const char *argument;
   int64_t returned_bytes; /* of the outputs that have the batch in their shape */
   int64_t parts;          /* into which the batch is divided */

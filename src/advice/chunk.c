@@ -62,12 +62,6 @@ static void find_regions(Study *study) {
 
 /* ---- whether it can be computed in pieces ---- */
 
-/* A call whose name says nothing may do anything with its operands, as the solver of a system of
- * equations does. Those of products begin with two underscores: `__cublas$gemm`. */
-static bool is_library_product(const Module *module, InstId id) {
-  return str_begins_with(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "__");
-}
-
 /* An operation for whose pieces others would have to wait, or that is not the region's alone. */
 static bool is_boundary(const Module *module, InstId id) {
   switch (inst_get(module, id)->opcode) {
@@ -79,7 +73,7 @@ static bool is_boundary(const Module *module, InstId id) {
     case OPCODE_SORT:
     case OPCODE_CHOLESKY:
     case OPCODE_TRIANGULAR_SOLVE: return true;
-    case OPCODE_CUSTOM_CALL: return !is_library_product(module, id);
+    case OPCODE_CUSTOM_CALL: return is_unknown_call(module, id);
     default: return inst_is_root(module, id);
   }
 }
@@ -469,8 +463,9 @@ void advise_chunk(Advisor *advisor) {
     if (!is_hourglass(advisor, region->size, is_whole_user)) continue;
     if (is_given(advisor, region->size) || !is_row_by_row(advisor, region)) continue;
     region->use = region_use(advisor, region->comp, region->size);
-    bool is_loss = region->use.is_summed || advisor_has_gradients(advisor);
-    if (region->use.role == REGION_OUTPUTS && !is_loss) region->use.role = REGION_OTHER;
+    if (region->use.role == REGION_OUTPUTS && !region->use.is_summed &&
+        !advisor_has_gradients(advisor))
+      region->use.role = REGION_OTHER;
     propose_pieces(advisor, region);
     num_proposed++;
   }

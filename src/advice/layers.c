@@ -177,24 +177,11 @@ static bool is_differentiated(const Module *module, InstId id) {
   return str_contains(inst_op_name(module, id), "jvp(");
 }
 
-/* Whether an instruction is meant, or one inside of it if it is a fusion. */
-static bool has_meant(const Module *module, InstId id,
-                      bool (*is_meant)(const Module *module, InstId id)) {
-  if (is_meant(module, id)) return true;
-  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
-  CompId comp = inst_callees(module, id)[0];
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    if (is_meant(module, comp_inst(module, comp, i))) return true;
-  }
-  return false;
-}
-
 /* Whether a part of what is inside `layers`, or of the whole forward part, is meant. */
-static bool has_part(const ForwardPart *forward, const Layers *layers,
-                     bool (*is_meant)(const Module *module, InstId id)) {
+static bool has_part(const ForwardPart *forward, const Layers *layers, InstTest *is_meant) {
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     if (layers && layers->instance_of[pos] == NO_ID) continue;
-    if (has_meant(forward->module, forward->sequence.ids[pos], is_meant)) return true;
+    if (inst_any_fused(forward->module, forward->sequence.ids[pos], is_meant)) return true;
   }
   return false;
 }

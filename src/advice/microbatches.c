@@ -96,7 +96,7 @@ static Batch find_batch(Advisor *advisor) {
     if (!shape_is_array(shape) || shape->num_elements == 0) continue;
     if (shape->rank == 0 || shape->dims[0] < 2) continue;
     if (is_state(module, param, gradients)) continue;
-    Batch batch = {.samples = shape->dims[0]};
+    Batch batch = {.samples = shape->dims[0], .has_gradients = gradients};
     if (shape->rank > 1) batch_add_positions(&batch, shape->dims[0] * shape->dims[1]);
     batch_find_positions(module, &batch);
     batch.is_unique = !is_other_size(module, batch.samples, gradients);
@@ -123,7 +123,7 @@ typedef enum BatchUse {
 
 static BatchUse use_of(const Advisor *advisor, const Batch *batch) {
   bool is_returned = 2 * batch->returned_bytes > live_bytes(advisor, batch);
-  if (advisor_has_gradients(advisor)) return is_returned ? BATCH_RETURNED : BATCH_SUMMED;
+  if (batch->has_gradients) return is_returned ? BATCH_RETURNED : BATCH_SUMMED;
   if (!batch_is_separate(advisor->module, batch, advisor->scratch)) return BATCH_WHOLE;
   return is_returned ? BATCH_RETURNED : BATCH_MAPPED;
 }
@@ -322,7 +322,7 @@ static bool has_other(const Advisor *advisor) {
 static void propose_usual(Advisor *advisor, Batch batch) {
   int64_t whole = advisor->before.counted_bytes;
   int64_t held = live_bytes(advisor, &batch) - batch.returned_bytes;
-  int64_t least = advisor_has_gradients(advisor) ? whole / 4 : whole / 2;
+  int64_t least = batch.has_gradients ? whole / 4 : whole / 2;
   bool is_returned = 2 * batch.returned_bytes > whole;
   if (!is_returned && (has_other(advisor) || held <= least)) return;
   for (batch.parts = USUAL_PARTS; batch.parts <= MOST_USUAL_PARTS; batch.parts++) {

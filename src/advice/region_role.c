@@ -155,17 +155,6 @@ static bool is_product_with_vector(const Module *module, InstId id) {
 }
 
 /* Calls `is_meant` with an instruction, or with those in the fusion that it is. */
-typedef bool (*InnerTest)(const Module *module, InstId id);
-
-static bool any_inside(const Module *module, InstId id, InnerTest is_meant) {
-  if (inst_get(module, id)->opcode != OPCODE_FUSION) return is_meant(module, id);
-  CompId comp = inst_callees(module, id)[0];
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    if (is_meant(module, comp_inst(module, comp, i))) return true;
-  }
-  return false;
-}
-
 static bool is_sum(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_REDUCE;
 }
@@ -217,13 +206,8 @@ static InstId product_inside(const Module *module, InstId id) {
   return id;
 }
 
-/* A call whose name begins with two underscores is a product of a library, `__cublas$gemm`; of
- * others, such as a sort, nothing is known. */
 static bool is_layer(const Walk *walk, InstId id) {
-  const Module *module = walk->module;
-  bool is_call = inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL;
-  return walk->is_product[id] &&
-         (!is_call || str_begins_with(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "__"));
+  return walk->is_product[id] && !is_unknown_call(walk->module, id);
 }
 
 /* What enters the region. */
@@ -231,8 +215,8 @@ static void walk_inside(Walk *walk, InstId id) {
   const Module *module = walk->module;
   Str name = inst_op_name(module, id);
   walk->is_again |= str_contains(name, "/rematted_computation") || str_contains(name, "/while/");
-  walk->has_exponential |= any_inside(module, id, is_exponential);
-  bool compares = any_inside(module, id, compares_range);
+  walk->has_exponential |= inst_any_fused(module, id, is_exponential);
+  bool compares = inst_any_fused(module, id, compares_range);
   walk->compares |= compares;
   walk->is_only_compared &= compares || is_form(module, id);
   if (!is_layer(walk, id)) return;
@@ -254,14 +238,14 @@ static void walk_outside(Walk *walk, InstId id, Arena *scratch) {
   if (!walk->is_after[id]) return;
   walk->has_product_after |= is_layer(walk, id);
   if (!reads) return;
-  walk->has_product_after |= any_inside(module, id, is_product_with_vector);
-  walk->has_exponential |= any_inside(module, id, is_exponential);
+  walk->has_product_after |= inst_any_fused(module, id, is_product_with_vector);
+  walk->has_exponential |= inst_any_fused(module, id, is_exponential);
   walk->has_large_after |= region_is_exceeded(module, id, walk->size.elements / MUCH_SMALLER + 1);
   uint32_t depth = 0;
   if (walk->use.maker != NO_ID) (void)frame_in_common(module, walk->use.maker, id, &depth, scratch);
   if (walk->use.exit != NO_ID && depth <= walk->depth) return;
   walk->use.exit = id;
-  walk->use.is_summed = any_inside(module, id, is_sum);
+  walk->use.is_summed = inst_any_fused(module, id, is_sum);
   walk->depth = depth;
 }
 

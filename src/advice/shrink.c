@@ -2,7 +2,6 @@
 
 ShapeId shrink_array(Module *module, ShapeId array, int64_t factor) {
   const Shape *shape = shape_get(&module->shapes, array);
-  ArraySpec spec = shape_spec(shape);
   uint32_t dim = 0;
   for (uint32_t i = 1; i < shape->rank; i++) {
     if (shape->dims[i] > shape->dims[dim]) dim = i;
@@ -11,11 +10,8 @@ ShapeId shrink_array(Module *module, ShapeId array, int64_t factor) {
     if (shape->dims[i] >= factor && shape->dims[i] % factor == 0) dim = i;
   }
   if (shape->rank == 0 || factor < 1) return array;
-  int64_t *dims = arena_array(module->arena, int64_t, shape->rank);
-  memcpy(dims, shape->dims, shape->rank * sizeof *dims);
-  dims[dim] = (dims[dim] + factor - 1) / factor;
-  spec.dims = dims;
-  return shape_array(&module->shapes, &spec);
+  int64_t size = (shape->dims[dim] + factor - 1) / factor;
+  return shape_with_dim(&module->shapes, array, dim, size, module->arena);
 }
 
 ShapeId shrink_type(Module *module, ShapeId array, ElementType type) {

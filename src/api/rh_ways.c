@@ -109,18 +109,15 @@ static rh_status find_facts(Ways *ways, rh_diags *diags) {
   return status == RH_OK && may_hide ? note_stacks(ways, diags) : status;
 }
 
+static bool is_of_slice(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
+}
+
 /* Whether an instruction of the computation, or of a fusion in it, takes or writes a slice. */
 static bool comp_has_slices(const Module *module, CompId comp) {
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    InstId id = comp_inst(module, comp, i);
-    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-    if (opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE) return true;
-    if (opcode != OPCODE_FUSION) continue;
-    CompId fused = inst_callees(module, id)[0];
-    for (uint32_t k = 0; k < comp_num_insts(module, fused); k++) {
-      Opcode inner = (Opcode)inst_get(module, comp_inst(module, fused, k))->opcode;
-      if (inner == OPCODE_DYNAMIC_SLICE || inner == OPCODE_DYNAMIC_UPDATE_SLICE) return true;
-    }
+    if (inst_any_fused(module, comp_inst(module, comp, i), is_of_slice)) return true;
   }
   return false;
 }

@@ -186,6 +186,16 @@ Str inst_op_name(const Module *module, InstId id) {
   return metadata ? module_span(module, metadata->op_name) : (Str){0};
 }
 
+bool inst_any_fused(const Module *module, InstId id, InstTest *is_meant) {
+  if (is_meant(module, id)) return true;
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    if (is_meant(module, comp_inst(module, comp, i))) return true;
+  }
+  return false;
+}
+
 IdSpan inst_copy_users(const Module *module, InstId id, Arena *arena) {
   uint32_t len = inst_get(module, id)->users.len;
   InstId *users = arena_array(arena, InstId, len);

@@ -298,6 +298,9 @@ static inline InstId inst_operand(const Module *module, InstId id, uint32_t inde
 static inline const InstId *inst_users(const Module *module, InstId id) {
   return id_list(module, inst_get(module, id)->users);
 }
+typedef bool InstTest(const Module *module, InstId id);
+/* Whether an instruction is meant or, if it is a fusion, one inside of it. */
+bool inst_any_fused(const Module *module, InstId id, InstTest *is_meant);
 /* The users as they are now, in `arena`, for a loop that changes who reads the instruction. */
 IdSpan inst_copy_users(const Module *module, InstId id, Arena *arena);
 static inline const CompId *inst_callees(const Module *module, InstId id) {

@@ -311,6 +311,16 @@ ArraySpec shape_spec(const Shape *shape) {
                      .extras = shape->extras};
 }
 
+ShapeId shape_with_dim(ShapeTable *table, ShapeId array, uint32_t dim, int64_t size,
+                       Arena *scratch) {
+  ArraySpec spec = shape_spec(shape_get(table, array));
+  int64_t *dims = arena_array(scratch, int64_t, spec.rank);
+  memcpy(dims, spec.dims, spec.rank * sizeof *dims);
+  dims[dim] = size;
+  spec.dims = dims;
+  return shape_array(table, &spec);
+}
+
 bool shape_is_effective_scalar(const Shape *shape) {
   return shape_is_array(shape) && shape->num_elements == 1;
 }

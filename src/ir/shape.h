@@ -140,6 +140,10 @@ ShapeId shape_tuple(ShapeTable *table, const ShapeId *elements, uint32_t count);
 /* Returns the spec of an array shape, from which a similar shape can be made. */
 ArraySpec shape_spec(const Shape *shape);
 
+/* The shape of an array with another size in one dimension. */
+ShapeId shape_with_dim(ShapeTable *table, ShapeId array, uint32_t dim, int64_t size,
+                       Arena *scratch);
+
 static inline bool shape_is_tuple(const Shape *shape) {
   return shape->kind == SHAPE_TUPLE;
 }

@@ -20,9 +20,7 @@ static bool is_heavy_opcode(Opcode opcode) {
          (opcode_info(opcode)->flags & OPF_COLLECTIVE) != 0;
 }
 
-/* Within fusions, custom calls are the libraries' products, whose names begin with two underscores
- * (`__cublas$gemm`), or small things such as XLA:TPU's GatherScatterIndicesBitpacked. */
-static bool is_small_call(const Module *module, InstId id) {
+bool is_unknown_call(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL &&
          !str_begins_with(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "__");
 }
@@ -45,7 +43,8 @@ static bool *find_with_callees(const Module *module, bool (*is_meant)(Opcode opc
       for (uint32_t k = 0; k < inst_get(module, id)->num_callees; k++) {
         is_found[id] |= has_found[inst_callees(module, id)[k]];
       }
-      has_found[comp] |= is_found[id] && !(is_fused && is_small_call(module, id));
+      /* Within fusions, these are small things such as GatherScatterIndicesBitpacked on XLA:TPU. */
+      has_found[comp] |= is_found[id] && !(is_fused && is_unknown_call(module, id));
     }
   }
   arena_free(arena);

@@ -8,6 +8,11 @@
 
 #include "ir/schedule.h"
 
+/* Whether an instruction is a custom call that is no product of a library, of which the names begin
+ * with two underscores (`__cublas$gemm`): others, such as a sort or the solver of a system of
+ * equations, may do anything with their operands. */
+bool is_unknown_call(const Module *module, InstId id);
+
 /* By InstId: whether an instruction is a dot, convolution, custom call or collective, or calls a
  * computation that contains one, as fusions and loops do. O(instructions). */
 bool *find_heavy(const Module *module, Arena *out, Arena *scratch);

@@ -89,15 +89,6 @@ static bool is_product(const Module *module, InstId id) {
   }
 }
 
-static bool contains_product(const Module *module, InstId id) {
-  if (inst_get(module, id)->opcode != OPCODE_FUSION) return is_product(module, id);
-  CompId comp = inst_callees(module, id)[0];
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    if (is_product(module, comp_inst(module, comp, i))) return true;
-  }
-  return false;
-}
-
 /* The values that the algorithm's policy stores if they are needed. */
 static bool *find_kept(const Round *round, uint32_t border) {
   const ScanValues *values = &round->scans.borders.data[border];
@@ -111,7 +102,7 @@ static bool *find_kept(const Round *round, uint32_t border) {
   for (uint32_t i = 0; i < values->list.len; i++) {
     const ScanValue *value = &values->list.data[i];
     if (value->kind != SCAN_COMPUTED || !value->may_store) continue;
-    is_kept[i] |= keeps_products && contains_product(module, value->inst);
+    is_kept[i] |= keeps_products && inst_any_fused(module, value->inst, is_product);
     is_kept[i] |= keeps_matches &&
                   collection_has(&round->problem->collection, module, value->inst, round->arena);
   }

@@ -4,12 +4,8 @@
 
 ShapeId narrow_shape(Module *module, ShapeId array, uint32_t dim, int64_t count, Arena *scratch) {
   const Shape *whole = shape_get(&module->shapes, array);
-  ArraySpec spec = shape_spec(whole);
-  int64_t *dims = arena_array(scratch, int64_t, whole->rank);
-  for (uint32_t i = 0; i < whole->rank; i++)
-    dims[i] = i == dim && whole->dims[i] > count ? count : whole->dims[i];
-  spec.dims = dims;
-  return shape_array(&module->shapes, &spec);
+  int64_t size = whole->dims[dim] > count ? count : whole->dims[dim];
+  return shape_with_dim(&module->shapes, array, dim, size, scratch);
 }
 
 ShapeId narrow_slice_shape(Maker *maker, const Stack *stack) {

@@ -303,17 +303,6 @@ static bool find_cut_dim(const Shape *whole, const Shape *part, uint32_t *dim) {
   return found == 1;
 }
 
-/* The shape with another size in one dimension. */
-static ShapeId with_size(Numbering *numbering, const Shape *shape, uint32_t dim, int64_t size,
-                         Arena *scratch) {
-  ArraySpec spec = shape_spec(shape);
-  int64_t *dims = arena_array(scratch, int64_t, shape->rank);
-  memcpy(dims, shape->dims, shape->rank * sizeof *dims);
-  dims[dim] = size;
-  spec.dims = dims;
-  return shape_array(&numbering->shapes, &spec);
-}
-
 /* Whether `part` is cut out of the view `view` of an array along a dimension whose slices have the
  * bytes of slices of the array. */
 static bool find_view_part(Numbering *numbering, ShapeId array, ShapeId view, ShapeId part,
@@ -327,8 +316,8 @@ static bool find_view_part(Numbering *numbering, ShapeId array, ShapeId view, Sh
       !shape_dim_in_view(to, found->view_dim, of, &found->array_dim) ||
       !(is_logical || shape_same_layout(cut, to)))
     return false;
-  found->array_part =
-      with_size(numbering, of, found->array_dim, cut->dims[found->view_dim], scratch);
+  found->array_part = shape_with_dim(&numbering->shapes, array, found->array_dim,
+                                     cut->dims[found->view_dim], scratch);
   found->view_part = is_logical ? shape_get(&numbering->shapes, part)->compatible : part;
   return true;
 }
@@ -390,11 +379,11 @@ static ValueNumber fold_transposed(Terms *terms, ShapeId shape, uint32_t text,
     if (i == dim) from = read;
   }
   if (from != NO_ID) {
-    ShapeId cut =
-        with_size(numbering, shape_of(terms, array), from, part->dims[dim], terms->scratch);
+    ShapeId cut = shape_with_dim(&numbering->shapes, numbered_node(numbering, array)->shape, from,
+                                 part->dims[dim], terms->scratch);
     ValueNumber slice = fold_dynamic(terms, OPCODE_DYNAMIC_SLICE, cut, text, moved, count);
-    ShapeId whole = with_size(numbering, shape_get(&numbering->shapes, made.shape), dim,
-                              part->dims[dim], terms->scratch);
+    ShapeId whole =
+        shape_with_dim(&numbering->shapes, made.shape, dim, part->dims[dim], terms->scratch);
     result = number_operation(numbering, whole, made.detail, &slice, 1);
   }
   arena_reset(terms->scratch, mark);
