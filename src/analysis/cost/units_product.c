@@ -49,15 +49,24 @@ static Slide slide_at(IntSlice window, uint32_t dim, int64_t input) {
                  .is_batch = ints[4] == ints[0] && ints[0] > 1 && ints[1] == ints[0] - 1};
 }
 
-/* The positions of the window that meet an element, apart from batches. Holes of a dilated input
- * are skipped. */
-static double window_positions(const Module *module, InstId id) {
+/* The positions of a window that meet an element, apart from batches: along its last dimension, and
+ * along all others. Holes of a dilated input are skipped. */
+typedef struct Positions {
+  double others, last;
+  bool has_holes;
+} Positions;
+
+static Positions window_positions(const Module *module, InstId id) {
   IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
   const int64_t *dims = inst_attr_ints(module, id, ATTR_DIM_LABELS).data + 3; /* of the input */
-  double positions = 1;
+  const Shape *input = cost_operand_shape(module, id, 0);
+  Positions positions = {.others = 1, .last = 1};
   for (uint32_t dim = 0; dim < window.len / WINDOW_INTS; dim++) {
-    Slide slide = slide_at(window, dim, cost_dim(cost_operand_shape(module, id, 0), dims[dim]));
-    if (!slide.is_batch) positions *= slide.size / slide.input_dilation;
+    Slide slide = slide_at(window, dim, cost_dim(input, dims[dim]));
+    if (slide.is_batch) continue;
+    positions.others *= positions.last;
+    positions.last = slide.size / slide.input_dilation;
+    positions.has_holes |= slide.input_dilation > 1;
   }
   return positions;
 }
@@ -67,22 +76,12 @@ static double window_positions(const Module *module, InstId id) {
  * nor are those of a dilated input, whose holes are skipped. Padding is multiplied, too, as far as
  * the input has as many positions as the window. */
 static double contracted_units(const Module *module, InstId id, double contracted, int64_t cells) {
-  IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
-  const int64_t *dims = inst_attr_ints(module, id, ATTR_DIM_LABELS).data + 3; /* of the input */
-  const Shape *input = cost_operand_shape(module, id, 0);
-  double others = 1, last = 1;
-  bool has_holes = false;
-  for (uint32_t dim = 0; dim < window.len / WINDOW_INTS; dim++) {
-    Slide slide = slide_at(window, dim, cost_dim(input, dims[dim]));
-    if (slide.is_batch) continue;
-    others *= last;
-    last = slide.size / slide.input_dilation;
-    has_holes |= slide.input_dilation > 1;
-  }
+  Positions window = window_positions(module, id);
   double whole = ceil(contracted / (double)cells);
-  double joined = last * ceil(contracted / ROWS) * ROWS / (double)cells;
-  if (has_holes || others * last <= 1) return others * last * whole;
-  return others * (joined > 1 ? ceil(joined) : joined);
+  double joined = window.last * ceil(contracted / ROWS) * ROWS / (double)cells;
+  if (window.has_holes || window.others * window.last <= 1)
+    return window.others * window.last * whole;
+  return window.others * (joined > 1 ? ceil(joined) : joined);
 }
 
 static double of_convolution(const Module *module, InstId id, int64_t cells) {
@@ -101,8 +100,8 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
      */
     double all = columns * groups, block = all < (double)cells ? all : (double)cells;
     double in_block = contracted * fmax(1, block / columns);
-    return outputs / groups * window_positions(module, id) *
-           whole_units(rows, in_block, all, cells);
+    Positions window = window_positions(module, id);
+    return outputs / groups * window.others * window.last * whole_units(rows, in_block, all, cells);
   }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
   return outputs * ceil(streamed / ROWS) * ceil(held / (double)cells) *
