@@ -51,7 +51,7 @@ class _Attempt:
             return None
         return self.changed[0][1]
 
-    def excess_bytes(self, device_bytes):
+    def excess_bytes(self, platform, compilation):
         """By how much XLA exceeds a limit that was predicted to be met, or the device where it refuses the program; 0
         where nothing is exceeded."""
         report = self.report
@@ -59,7 +59,8 @@ class _Attempt:
             return 0
         if self.error is not None:
             needed = needed_bytes(self.error) if is_out_of_memory(self.error) else None
-            return max(0, needed - device_bytes) if needed and device_bytes else 0
+            device_bytes = _plugins.memory_of(device_of(platform, compilation)) if needed else 0
+            return max(0, needed - device_bytes) if device_bytes else 0
         assigned = counted_bytes(self.made, report.limit_counts)
         is_more = assigned > report.after.counted_bytes(report.limit_counts)
         return max(0, assigned - report.limit_bytes) if is_more else 0
@@ -80,9 +81,8 @@ def compile_within_limit(options, platform, compilation, compile_it):
     the least, and `compilation.changed` has what was rewritten in it."""
     best = attempt = _Attempt.make(compilation, compile_it)
     try:
-        device_bytes = _plugins.memory_of(device_of(platform, compilation)) if attempt.changed else 0
         for _ in range(1, MOST_ATTEMPTS):
-            excess = attempt.excess_bytes(device_bytes)
+            excess = attempt.excess_bytes(platform, compilation)
             if not excess or (options.check == "never" and attempt.made is not None):
                 break
             report = attempt.report

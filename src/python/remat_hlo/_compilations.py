@@ -12,8 +12,8 @@ from . import _assigned, _before, _plugins, _trials
 from ._decide import NO_BETTER, REFUSED, SLOWER, WITHIN
 from ._limits import auto_limit, device_and_limit, device_of
 from ._refusals import is_out_of_memory
-from ._sizes import format_bytes, parse_budget
-from ._state import LOGGER, Compilation, first_line, note_eager, remember, replace, say, state, tell, thread, warn_once
+from ._sizes import format_bytes
+from ._state import LOGGER, Compilation, first_line, leaves_alone, remember, replace, say, state, tell, thread, warn_once
 
 # The function of JAX that calls a compiled one, and the folder of its own functions.
 CALLING_FRAME = "_pjit_call_impl_python"
@@ -60,10 +60,7 @@ def _compile_before(inner, compilation, backend, module, *arguments, **named):
 
     options = compilation.options
     device, limit = device_and_limit(options, backend.platform, compilation)
-    is_eager = compilation.is_eager and limit is not None and parse_budget(limit).is_relative
-    if is_eager:
-        note_eager(options, compilation.name)
-    if limit is None or is_eager:
+    if limit is None or leaves_alone(options, limit, compilation.is_eager, compilation.name):
         return compile_module(module)
     executable, report, warnings = _before.compile_within(
         compile_module, module, options, limit, device, backend.platform)

@@ -11,8 +11,7 @@ from . import __version__, _decide, _library as lib, _plugins, _proto, _text
 from ._decide import FAILED, LiveReport
 from ._limits import device_and_limit
 from ._module import patch_proto
-from ._sizes import parse_budget
-from ._state import LOGGER, NAME, first_line, note_eager, remember, state, tell, thread, warn_once
+from ._state import LOGGER, NAME, first_line, leaves_alone, remember, state, tell, thread, warn_once
 
 MOST_CACHED = 64
 MOST_CACHED_BYTES = 256 << 20
@@ -40,17 +39,13 @@ def hook(stage, platform, serialized):
         return None
 
 
-def _name_of(serialized):
-    return next((bytes(content).decode() for number, content, _, _ in _proto.fields(serialized)
-                 if number == _proto.NAME), "")
-
-
 def _find_options(platform, serialized):
     """(options, the compilations that ask for them). Some versions of XLA call the hook in a thread
     of their own, which knows nothing of ours: there the name of the module tells. Within a compilation
     XLA:GPU compiles modules of its own, to try kernels: they are none of the program's."""
     own = getattr(thread, "compilation", None)
-    name = _name_of(serialized)
+    name = next((bytes(content).decode() for number, content, _, _ in _proto.fields(serialized)
+                 if number == _proto.NAME), "")
     if own:
         is_own = platform == "cpu" or name == own.name
         return (own.options, [own]) if is_own else (None, [])
@@ -71,8 +66,7 @@ def transform(options, compilations, platform, serialized):
     if limit is None:
         return None
     is_eager = bool(compilations) and all(c.is_eager for c in compilations)
-    if is_eager and parse_budget(limit).is_relative:
-        note_eager(options, _name_of(serialized))
+    if compilations and leaves_alone(options, limit, is_eager, compilations[0].name):
         return None
     sought_bytes = compilations[0].sought_bytes if compilations else None
     key = _key(options, limit, sought_bytes, platform, device, serialized)

@@ -12,6 +12,7 @@ import jax
 from . import _trials
 from ._decide import EAGER, LiveReport
 from ._options import Options
+from ._sizes import parse_budget
 
 NAME = "remat_hlo"
 LOGGER = logging.getLogger(NAME)
@@ -93,12 +94,15 @@ def remember(report):
         state.reports.append(report)
 
 
-def note_eager(options, name):
-    """Notes that an operation outside of any jit is left alone under a budget that is a part of what each module takes:
-    that says nothing of what the program takes."""
+def leaves_alone(options, limit, is_eager, name):
+    """Whether a module is an operation outside of any jit, and the budget a part of what each module takes, which says
+    nothing of what the program takes. Then that is noted."""
+    if not is_eager or not parse_budget(limit).is_relative:
+        return False
     report = LiveReport(name, EAGER, options.stage, str(options.mem_limit), is_eager=True)
     remember(report)
     tell(options, report)
+    return True
 
 
 # ---- what is replaced in JAX ----
