@@ -18,7 +18,7 @@ import sys
 import time
 
 import derivative_programs as programs
-from live_check import PROGRAMS_IN_A_PROCESS, WITHOUT_RULE, Worker
+from live_check import WITHOUT_RULE, Worker
 
 BUDGETS = ("min", "r30%", "r60%", "80%", "60%", "40%")
 ALGORITHMS = ("path", "path", "scan", "search")
@@ -74,9 +74,8 @@ def keep(folder, name, task, way, spec, found, jax_version):
 def make_task(options, number, jax_version):
     seed = options.seed + number
     spec = programs.specify(seed)
-    # Without FMA nothing is contracted, which is a check of the check: whole processes at a time.
-    is_without = options.fma == "without" or (
-        options.fma == "both" and number // PROGRAMS_IN_A_PROCESS % 5 == 4)
+    # Without FMA nothing is contracted, which is a check of the check.
+    is_without = options.fma == "without" or (options.fma == "both" and number % 5 == 4)
     command = (f"scripts/check/bits --derivatives --jax={jax_version} --seed={seed} --count=1 "
                f"--ways={options.ways} --fma={'without' if is_without else 'with'}"
                f"{' --without-rule' if options.without_rule else ''}")
@@ -92,7 +91,9 @@ class Check:
         self.options, self.jax_version = options, jax_version
         self.folder = pathlib.Path(options.folder)
         self.counts = collections.Counter()
-        self.worker, self.reducer = Worker(), Worker()
+        # XLA reads its flags once in a process.
+        self.workers = {flags: Worker() for flags in ("", WITHOUT_FMA)}
+        self.reducer = Worker()
         self.begin, self.reduced_seconds = time.monotonic(), 0.0
 
     def seconds(self):
@@ -104,7 +105,7 @@ class Check:
             task = make_task(options, counts["programs"], self.jax_version)
             counts["programs"] += 1
             counts["without FMA"] += bool(task["flags"])
-            events = self.worker.ask(task)
+            events = self.workers[task["flags"]].ask(task)
             for event in events:
                 counts[event["event"]] += 1
                 counts["not finite"] += event["event"] == "program" and not event["is_finite"]
@@ -113,8 +114,8 @@ class Check:
             found = next((e for e in events if e["event"] == "differs"), None)
             if found:
                 self.take(task, found)
-        self.worker.stop()
-        self.reducer.stop()
+        for worker in (*self.workers.values(), self.reducer):
+            worker.stop()
 
     def take(self, task, found):
         """Other bits: shown, made smaller, and kept."""
