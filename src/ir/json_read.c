@@ -2,6 +2,9 @@
  * valid JSON is treated as a lack of memory. */
 #include "ir/json_read.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "ir/json_tree.h"
 #include "ir/vec.h"
 
@@ -64,4 +67,19 @@ cJSON *json_new_object(Arena *out) {
   *owned = cJSON_CreateObject();
   if (!*owned) arena_fail(out, sizeof(cJSON));
   return *owned;
+}
+
+bool json_integer(const cJSON *item, int64_t *value) {
+  if (cJSON_IsNumber(item)) {
+    if (!(item->valuedouble > -0x1p63 && item->valuedouble < 0x1p63)) return false;
+    *value = (int64_t)item->valuedouble;
+    return (double)*value == item->valuedouble;
+  }
+  if (!cJSON_IsString(item)) return false;
+  const char *digits = item->valuestring + (item->valuestring[0] == '-');
+  if (*digits < '0' || *digits > '9') return false;
+  char *end;
+  errno = 0;
+  *value = strtoll(item->valuestring, &end, 10);
+  return *end == '\0' && errno == 0;
 }

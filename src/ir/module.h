@@ -52,6 +52,8 @@ enum InstFlag {
   INST_NEW_SHAPE = 1 << 10,
   INST_NEW_OPERANDS = 1 << 11, /* their number or the shape of one is different */
   INST_NEW_INDEX = 1 << 12,
+  /* The backend_config in its text no longer holds and is not written. */
+  INST_STALE_CONFIG = 1 << 13,
 };
 
 /* Every pass goes through the operands and users of all instructions, which are anywhere in memory.

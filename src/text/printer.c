@@ -287,6 +287,10 @@ static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
     }
     if (attr->id == ATTR_BACKEND_CONFIG && inst->flags & INST_NEW_INDEX)
       write_counter_index(copier, id, attr);
+    if (attr->id == ATTR_BACKEND_CONFIG && inst->flags & INST_STALE_CONFIG) {
+      copy_to(copier, attr_begin(printer, attr));
+      copier->pos = attr->text.end;
+    }
     bool is_index = attr->id == ATTR_CHANNEL_ID ? (inst->flags & INST_HAS_CHANNEL) != 0
                                                 : attr->id == ATTR_INDEX;
     if (is_index && module->source->ints.data[attr->ints] != inst->index) {

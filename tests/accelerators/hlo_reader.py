@@ -49,7 +49,7 @@ class Computation:
 
     @property
     def root(self):
-        return next(one for one in self.instructions if one.is_root)
+        return next((one for one in self.instructions if one.is_root), self.instructions[-1])
 
 
 @dataclasses.dataclass

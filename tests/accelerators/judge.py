@@ -6,6 +6,7 @@ import subprocess
 
 import plant
 import safe_walk
+import slice_notes
 from apart import find
 from targets import TARGETS
 
@@ -135,9 +136,12 @@ def judge_range(made, arguments, values):
 
 
 def walk(made):
-    """Walks the module that XLA assigned buffers to. Raises what the walk cannot go on from."""
+    """Walks the module that XLA assigned buffers to, and adds the faults of what it has noted of slices. Raises what
+    the walk cannot go on from."""
     text = find(made.folder / "seen", "*after_optimizations.txt").read_text()
-    return safe_walk.walk(text, made.assignment())
+    walked = safe_walk.walk(text, made.assignment())
+    walked.faults += slice_notes.check(text).faults
+    return walked
 
 
 def new_faults(walked, plain):

@@ -290,6 +290,32 @@ START_TEST(loops_get_other_states) {
 }
 END_TEST
 
+/* What was noted of a slice in one loop is left out in another one. */
+START_TEST(slices_lose_their_notes) {
+  static const char text[] = HEAD
+      "ENTRY %%e (w: f32[4,8], i: s32[]) -> f32[1,8] {\n  %%w = f32[4,8]{1,0} parameter(0)\n"
+      "  %%i = s32[] parameter(1)\n  %%z = s32[] constant(0)\n"
+      "  %%row = f32[1,8]{1,0} dynamic-slice(%%w, %%i, %%z), dynamic_slice_sizes={1,8}, "
+      "metadata={op_name=\"row\"}%s\n"
+      "  ROOT %%sum = f32[1,8]{1,0} add(%%row, %%row)\n}\n";
+  static const char note[] =
+      ", backend_config={\"dynamic_slice_config\":{\"byte_offset\":\"0\",\"byte_stride\":\"32\"}}";
+  char before[2048], after[2048];
+  snprintf(before, sizeof before, text, note);
+  snprintf(after, sizeof after, text, "");
+  Patched patched = patch(before, after);
+  check_patched(&patched);
+  const InstMessage *row = inst_of(read_comp(&patched, "e"), "row");
+  ck_assert(!row->has_backend_config);
+  ck_assert(str_is(unknown_of(row), ", dynamic_slice_sizes={1,8}, metadata={op_name=\"row\"}"));
+  patched_free(&patched);
+  patched = patch(before, before);
+  check_patched(&patched);
+  ck_assert(inst_of(read_comp(&patched, "e"), "row")->has_backend_config);
+  patched_free(&patched);
+}
+END_TEST
+
 /* An operation that a loop carries: the line of its end does not say what it wraps, the message
  * does. `wrapped` is the computation's name, `value` what the body makes beside it. */
 static const char *carried(Arena *out, const char *wrapped, const char *value) {
@@ -556,6 +582,7 @@ int main(void) {
   tcase_add_test(tc, computations_are_cloned);
   tcase_add_test(tc, new_instructions);
   tcase_add_test(tc, loops_get_other_states);
+  tcase_add_test(tc, slices_lose_their_notes);
   tcase_add_test(tc, what_a_loop_carries_keeps_its_computation);
   tcase_add_test(tc, new_instructions_with_attributes);
   tcase_add_test(tc, what_cannot_be_made_is_refused);

@@ -4,7 +4,6 @@
  * A note `cost_estimate` in the backend_config, which Pallas kernels have, takes precedence.
  * Convolutions are counted without regard to padding, and attention without regard to masks, so
  * both may do less work than is counted. */
-#include <stdlib.h>
 
 #include "analysis/flow/backend_config.h"
 #include "analysis/cost/cost_internal.h"
@@ -57,16 +56,8 @@ static const cJSON *find_key(const cJSON *object, const char *key, int depth) {
   return NULL;
 }
 
-/* Protocol buffers write 64-bit integers as strings. */
 static bool read_count(const cJSON *item, int64_t *count) {
-  if (cJSON_IsString(item)) {
-    char *end;
-    *count = strtoll(item->valuestring, &end, 10);
-    return end != item->valuestring && *end == 0 && *count >= 0;
-  }
-  if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < 9e18)) return false;
-  *count = (int64_t)item->valuedouble;
-  return true;
+  return json_integer(item, count) && *count >= 0;
 }
 
 static bool estimated_cost(const Module *module, InstId id, Cost *cost) {

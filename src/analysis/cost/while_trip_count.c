@@ -12,7 +12,6 @@
  * This finds all that MatchTrivialLoopTripCount of xla/hlo/analysis/while_loop_analysis.cc finds,
  * and also loops that count down, loops with !=, and limits in the state. It does not execute a
  * loop to find its end, as XLA does for up to 128 iterations. */
-#include <stdlib.h>
 
 #include "analysis/flow/backend_config.h"
 #include "analysis/flow/literal.h"
@@ -23,26 +22,14 @@ enum { UNKNOWN_TRIPS = -1 };
 
 /* ---- known_trip_count ---- */
 
-/* Protocol buffers write 64-bit numbers as strings; people write numbers. */
-static int64_t json_count(const cJSON *item) {
-  if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53) {
-    int64_t number = (int64_t)item->valuedouble;
-    return (double)number == item->valuedouble ? number : UNKNOWN_TRIPS;
-  }
-  if (!cJSON_IsString(item) || item->valuestring[0] < '0' || item->valuestring[0] > '9') {
-    return UNKNOWN_TRIPS;
-  }
-  char *end;
-  int64_t value = strtoll(item->valuestring, &end, 10);
-  return *end == '\0' && value < INT64_MAX ? value : UNKNOWN_TRIPS;
-}
-
 static int64_t configured_trips(const Module *module, InstId loop) {
   BackendConfig config = backend_config_read(module, loop, "known_trip_count");
   const cJSON *known = cJSON_GetObjectItemCaseSensitive(config.json, "known_trip_count");
-  int64_t count = json_count(cJSON_GetObjectItemCaseSensitive(known, "n"));
+  int64_t count;
+  bool is_given = json_integer(cJSON_GetObjectItemCaseSensitive(known, "n"), &count) &&
+                  count >= 0 && count < INT64_MAX;
   backend_config_free(&config);
-  return count;
+  return is_given ? count : UNKNOWN_TRIPS;
 }
 
 /* ---- tracing a value backwards ---- */

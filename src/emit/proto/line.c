@@ -8,20 +8,27 @@ bool line_has_index(uint16_t opcode) {
   return opcode == OPCODE_GET_TUPLE_ELEMENT;
 }
 
+static bool is_slice(uint16_t opcode) {
+  return opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
+}
+
 bool line_has_config(uint16_t opcode) {
-  return opcode == OPCODE_WHILE;
+  return opcode == OPCODE_WHILE || is_slice(opcode);
+}
+
+/* An attribute with the comma before it. */
+static Span with_comma(const Module *module, Span attr) {
+  while (attr.begin > 0 && module->source->text[attr.begin] != ',')
+    attr.begin--;
+  return attr;
 }
 
 /* The part of the attributes that is left out because of an attribute, or an empty one. */
 static Span part_left_out(const Module *module, uint16_t opcode, const Attr *attr) {
   if (attr->id == ATTR_INDEX && line_has_index(opcode)) return attr->text;
+  if (attr->id == ATTR_BACKEND_CONFIG && is_slice(opcode)) return with_comma(module, attr->text);
   if (attr->id == ATTR_BACKEND_CONFIG && line_has_config(opcode)) return attr->text;
-  if (attr->id == ATTR_CONTROL_PREDECESSORS) {
-    uint32_t begin = attr->text.begin;
-    while (begin > 0 && module->source->text[begin] != ',')
-      begin--;
-    return (Span){begin, attr->text.end};
-  }
+  if (attr->id == ATTR_CONTROL_PREDECESSORS) return with_comma(module, attr->text);
   return attr->num_callees ? attr->text : (Span){0, 0};
 }
 

@@ -1,7 +1,8 @@
 /* The text of an instruction without what differs between an instruction and its clone: its name,
  * its operands, its control predecessors and the names of the computations that it calls. Nor does
  * it have the number of a parameter, the index of a get-tuple-element and the backend_config of a
- * loop, which change with the state of a loop. What is left is all that determines the other fields
+ * loop, which change with the state of a loop, and the backend_config of a slice, which is dropped
+ * where what it notes is not so any more. What is left is all that determines the other fields
  * of the instruction's message:
  *
  *   %dot.5.remat = f32[8,8]{1,0} dot(f32[8,4]{1,0} %a, %b), lhs_contracting_dims={1}, metadata={…}

@@ -58,7 +58,7 @@ static void set_references(const Patch *patch, InstId id, InstMessage *message) 
     message->called_computation_ids[i] = patch->comp_ids[inst_callees(after, id)[i]];
 }
 
-/* Sets the backend_config of a loop. Returns false if that of the original is not, as a text, what
+/* Sets the backend_config of a loop or a slice. Returns false if that of the original is not, as a text, what
  * is in its message. */
 static bool set_config(const Patch *patch, InstId original, InstId id, InstMessage *message) {
   Str old = inst_attr_text(patch->original.module, original, ATTR_BACKEND_CONFIG);
@@ -66,6 +66,7 @@ static bool set_config(const Patch *patch, InstId original, InstId id, InstMessa
   if (str_equal(old, new)) return true;
   if (!message->has_backend_config || !str_equal(old, bytes_str(message->backend_config)))
     return false;
+  message->has_backend_config = new.len > 0;
   message->backend_config = bytes_of(new);
   return true;
 }

@@ -14,6 +14,7 @@
 #include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
 #include "text/reparse.h"
+#include "remat/verify/verify.h"
 
 static const DeviceProfile *device_of(const Problem *problem, Arena *out) {
   if (problem->request->device) return problem->request->device;
@@ -332,6 +333,18 @@ void variant_keep_marks(const rh_module *earlier, rh_module *result, Arena *scra
   arena_reset(scratch, mark);
 }
 
+/* Slices may be in other loops now, where what a compiler has noted of them is wrong. */
+static rh_status drop_stale_notes(Module **parsed, PrintOrder order, rh_diags *diags,
+                                  Arena *scratch) {
+  if (!verify_drop_stale_notes(*parsed, scratch)) return RH_OK;
+  Module *noted = *parsed;
+  Schedule schedule = schedule_in_text_order(noted, scratch);
+  *parsed = NULL;
+  rh_status status = module_reparse(noted, &schedule, order, parsed, diags, scratch);
+  module_free(noted);
+  return status;
+}
+
 /* Prints what was rewritten of `input`, and parses that. */
 static rh_status take(Rewrite *rewrite, const Schedule *schedule, const rh_module *input,
                       rh_diags *diags, rh_module **result, Arena *scratch) {
@@ -339,6 +352,7 @@ static rh_status take(Rewrite *rewrite, const Schedule *schedule, const rh_modul
   PrintOrder order =
       input->module->source->header.is_scheduled ? PRINT_SCHEDULED : PRINT_UNSCHEDULED;
   rh_status status = module_reparse(rewrite->module, schedule, order, &parsed, diags, scratch);
+  if (status == RH_OK) status = drop_stale_notes(&parsed, order, diags, scratch);
   if (status != RH_OK) return status;
   rh_module *made = *result = handle_new(parsed);
   made->schedule = schedule_in_text_order(parsed, made->arena);

@@ -1,7 +1,5 @@
 #include "remat/scan/carry.h"
 
-#include <stdlib.h>
-
 #include "analysis/flow/backend_config.h"
 #include "analysis/flow/rounding.h"
 #include "analysis/flow/side_effect.h"
@@ -217,12 +215,10 @@ static void renumber_counter(Module *module, InstId loop, const uint32_t *new_in
                              uint32_t count) {
   BackendConfig config = backend_config_read(module, loop, "known_induction_variable");
   const cJSON *known = cJSON_GetObjectItemCaseSensitive(config.json, "known_induction_variable");
-  const cJSON *item = cJSON_GetObjectItemCaseSensitive(known, "tuple_index");
-  int64_t index = cJSON_IsNumber(item)   ? (int64_t)item->valuedouble
-                  : cJSON_IsString(item) ? atoll(item->valuestring)
-                                         : -1;
+  int64_t index;
+  bool is_known = json_integer(cJSON_GetObjectItemCaseSensitive(known, "tuple_index"), &index);
   backend_config_free(&config);
-  if (index < 0 || index >= count || new_index[index] == (uint32_t)index) return;
+  if (!is_known || index < 0 || index >= count || new_index[index] == (uint32_t)index) return;
   inst_get(module, loop)->index = new_index[index];
   inst_get(module, loop)->flags |= INST_CHANGED | INST_NEW_INDEX;
 }

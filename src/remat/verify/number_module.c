@@ -67,8 +67,9 @@ typedef struct Evaluator {
   bool *is_met;           /* by InstId: has been evaluated before */
   RangeFacts range_facts; /* set if ranges are requested */
   bool *has_effect;       /* by CompId: something in it happens exactly once */
-  uint32_t loop_depth;    /* of the frames on the stack */
-  VEC(Note) notes;        /* of the instructions in loops */
+  NotedSlices noted;
+  uint32_t loop_depth; /* of the frames on the stack */
+  VEC(Note) notes;     /* of the instructions in loops */
   Arena *out, *scratch;
 } Evaluator;
 
@@ -289,6 +290,95 @@ static ShapeId shape_before_convert(Evaluator *evaluator, InstId id) {
                               inst_shape(module, id));
 }
 
+/* ---- what is noted of slices ---- */
+
+/* The number of the iteration that a loop's body is evaluated for. False in the condition. */
+static bool iteration_of(const Evaluator *evaluator, const LoopRun *loop, Linear *iteration) {
+  if (loop->stage != LOOP_BODY) return false;
+  *iteration = loop->is_unrolled
+                   ? linear_constant(loop->time)
+                   : linear_symbol(number_time(evaluator->numbering, loop->depth, loop->trips));
+  return true;
+}
+
+/* The iterations of the loops around what is evaluated, the innermost first, as far as they are
+ * known: a function is not evaluated for a certain place. `are_all` = there are no others. */
+static uint32_t iterations_around(const Evaluator *evaluator, Linear *list, uint32_t max,
+                                  bool *are_all) {
+  uint32_t count = 0, i = evaluator->stack.len - 1;
+  *are_all = false;
+  for (; !evaluator->stack.data[i].is_function; i--) {
+    const LoopRun *loop = evaluator->stack.data[i].loop;
+    if (!loop) continue;
+    if (count == max || !iteration_of(evaluator, loop, &list[count])) return count;
+    count++;
+  }
+  *are_all = i == 0;
+  return count;
+}
+
+enum { MAX_LOOPS_AROUND = 64 };
+
+/* The value with a note that may say something else in another iteration. */
+static ValueNumber number_noted(Evaluator *evaluator, ShapeId shape, Str note, ValueNumber value) {
+  Linear around[MAX_LOOPS_AROUND];
+  bool are_all;
+  uint32_t count = iterations_around(evaluator, around, MAX_LOOPS_AROUND, &are_all);
+  ValueNumber args[1 + MAX_LOOPS_AROUND] = {value};
+  for (uint32_t i = 0; i < count; i++)
+    args[1 + i] = number_count(evaluator->numbering, &around[i]);
+  TextBuffer text = {.arena = evaluator->scratch};
+  text_put(&text, "noted(");
+  text_put_str(&text, note);
+  uint32_t number = number_text(evaluator->numbering, text_str(&text));
+  return number_operation(evaluator->numbering, shape, number, args, 1 + count);
+}
+
+/* The iteration that a note counts by; false if it is not known. XLA takes that of a loop that is
+ * not there to be 0. */
+static bool counted_iteration(const Evaluator *evaluator, const SliceNote *note,
+                              Linear *iteration) {
+  Linear around[MAX_LOOPS_AROUND];
+  bool are_all;
+  uint32_t count = iterations_around(evaluator, around, MAX_LOOPS_AROUND, &are_all);
+  if (note->loop >= count && !are_all) return false;
+  *iteration = note->loop < count ? around[note->loop] : linear_constant(0);
+  return true;
+}
+
+/* The value of a slice with a note: the value itself if the note holds. The module that was given
+ * is as its compiler has noted it, so that there it holds wherever the loop is known. */
+static ValueNumber number_slice(Evaluator *evaluator, InstId id, const ValueNumber *args,
+                                ValueNumber value) {
+  const Module *module = evaluator->module;
+  const SliceNote *note = noted_slice(&evaluator->noted, id);
+  if (!note) return value;
+  bool is_update = inst_get(module, id)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
+  const Shape *array = inst_shape(module, inst_operand(module, id, 0));
+  const Shape *part =
+      is_update ? inst_shape(module, inst_operand(module, id, 1)) : inst_shape(module, id);
+  Linear iteration;
+  bool is_placed = counted_iteration(evaluator, note, &iteration);
+  if (noted_slice_holds(note, evaluator->numbering, array, part, args + 1 + is_update,
+                        is_placed ? &iteration : NULL))
+    return value;
+  if (is_placed && evaluator->numbered->trusts_notes) return value;
+  if (is_placed && evaluator->numbered->is_stale) evaluator->numbered->is_stale[id] = true;
+  ShapeId shape = evaluator->shapes[inst_get(module, id)->shape];
+  return number_noted(evaluator, shape, inst_attr_text(module, id, ATTR_BACKEND_CONFIG), value);
+}
+
+/* Whether a computation that the instruction calls has notes. */
+static bool calls_noted(const Evaluator *evaluator, InstId id) {
+  if (!evaluator->noted.are_in) return false;
+  for (uint32_t i = 0; i < inst_get(evaluator->module, id)->num_callees; i++) {
+    if (evaluator->noted.are_in[inst_callees(evaluator->module, id)[i]]) return true;
+  }
+  return false;
+}
+
+/* ---- instructions ---- */
+
 /* The number of an instruction that is evaluated without entering a computation. */
 static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId id) {
   const Module *module = evaluator->module;
@@ -339,6 +429,8 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
   ValueNumber value = terms ? fold_operation(terms, made, text, args, count)
                             : number_operation(evaluator->numbering, made, text, args, count);
   if (cut != NO_ID) value = number_convert(evaluator, shape, value);
+  value = number_slice(evaluator, id, args, value);
+  if (calls_noted(evaluator, id)) value = number_noted(evaluator, shape, STR("called"), value);
   if (has_effect) {
     value = number_effect(evaluator, function_frame(evaluator), id, value);
   }
@@ -672,6 +764,7 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
   fill(evaluator.texts, num_insts);
   fill(evaluator.functions, num_comps);
   find_effects(&evaluator);
+  evaluator.noted = noted_slices_find(module, out, scratch);
   push_frame(&evaluator, module->entry, NULL, true);
   while (evaluator.stack.len && !numbered->is_too_large) {
     step(&evaluator);

@@ -1,4 +1,5 @@
 /* The text of an instruction: all that it computes with except its operands. */
+#include "analysis/flow/slice_note.h"
 #include "ir/chars.h"
 #include "remat/verify/verify_internal.h"
 
@@ -26,14 +27,19 @@ static void add_tokens(TextBuffer *text, Str value) {
 
 /* Appends attributes in the order of their ids, because their order in the text does not matter.
  * Names of computations are left out, because only what these compute matters. Channel ids are left
- * out, because recomputed collectives have new ones, and sizes of slices, which the shape has. */
+ * out, because recomputed collectives have new ones, and sizes of slices, which the shape has.
+ * What a compiler has
+ * noted of where a slice begins is not the same for all that compute the slice, and
+ * is looked at where it is evaluated (remat/verify/noted_slices.h). */
 static void add_attributes(TextBuffer *text, const Module *module, InstId id) {
   AttrSlice attrs = inst_attrs(module, id);
+  bool is_noted = slice_has_note(module, id);
   for (AttrId attr_id = 0; attr_id < NUM_ATTRS; attr_id++) {
     for (uint32_t i = 0; i < attrs.len; i++) {
       const Attr *attr = &attrs.data[i];
       if (attr->id != attr_id || attr->num_callees || attribute_is_annotation(attr_id)) continue;
       if (attr_id == ATTR_CHANNEL_ID || attr_id == ATTR_DYNAMIC_SLICE_SIZES) continue;
+      if (attr_id == ATTR_BACKEND_CONFIG && is_noted) continue;
       text_put(text, ", ");
       text_put(text, attribute_info(attr_id)->text);
       text_put(text, "=");

@@ -517,6 +517,7 @@ static rh_status compare_loops(const Verifier *verifier, Numbered begun, bool un
   other.before.restates = other.after.restates =
       has_control(verifier->before.module) && !(control_restates_order(verifier->before.module) &&
                                                 control_restates_order(verifier->after.module));
+  other.before.trusts_notes = true;
   other.after.module = verifier->after.module;
   other.before.guessed_functions = verifier->before.functions;
   other.after.guessed_functions = verifier->after.functions;
@@ -570,4 +571,32 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
   if (status != RH_OK && is_unrolled) status = compare_loops(&verifier, begun, true, diags);
   arena_free(arena);
   return status;
+}
+
+/* ---- notes that no longer hold ---- */
+
+bool verify_drop_stale_notes(Module *module, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  bool has_dropped = false;
+  if (noted_slices_find(module, arena, scratch).list) {
+    Numbering numbering = numbering_make(arena);
+    bool *is_stale = arena_zarray(arena, bool, module->insts.len);
+    Numbered guessed = {.module = module};
+    number_module(&guessed, &numbering, arena, scratch);
+    Terms terms = terms_make(
+        &numbering, (uint64_t)module->insts.len * STEPS_BY_INST + STEPS_AT_LEAST, arena, scratch);
+    Numbered numbered = {.module = module,
+                         .terms = &terms,
+                         .guessed_functions = guessed.functions,
+                         .is_stale = is_stale};
+    if (!guessed.is_too_large) number_module(&numbered, &numbering, arena, scratch);
+    bool is_unknown = guessed.is_too_large || numbered.is_too_large;
+    for (InstId id = 0; id < module->insts.len; id++) {
+      if (!is_stale[id] && !(is_unknown && slice_has_note(module, id))) continue;
+      inst_get(module, id)->flags |= INST_CHANGED | INST_STALE_CONFIG;
+      has_dropped = true;
+    }
+  }
+  arena_free(arena);
+  return has_dropped;
 }

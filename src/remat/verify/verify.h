@@ -36,4 +36,10 @@
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
                          bool same_rounding, rh_diags *diags, Arena *scratch);
 
+/* Marks the slices of which a compiler has noted what cannot be shown to be true any more, in the
+ * loops where they are now (analysis/flow/slice_note.h), so that the module is written without
+ * these notes; XLA then goes by the operands. Returns whether there are any. The module must have
+ * been read from a text. O(size of the module) where it has notes, as for verify_modules(). */
+bool verify_drop_stale_notes(Module *module, Arena *scratch);
+
 #endif

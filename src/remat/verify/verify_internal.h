@@ -3,6 +3,7 @@
 #define REMAT_HLO_REMAT_VERIFY_VERIFY_INTERNAL_H
 
 #include "ir/text_buffer.h"
+#include "remat/verify/noted_slices.h"
 #include "remat/verify/number_ranges.h"
 #include "remat/verify/rounding_tags.h"
 #include "remat/verify/terms.h"
@@ -36,6 +37,8 @@ typedef struct Numbered {
    * functions of an evaluation without it, from which the counters of loops are guessed. */
   Terms *terms;
   const ValueNumber *guessed_functions;
+  bool trusts_notes; /* what a compiler has noted of slices holds (remat/verify/noted_slices.h) */
+  bool *is_stale;    /* by InstId: is set where it could not be shown to hold; or NULL */
   bool restates; /* instructions in loops get values that can be compared with the other module's */
   ValueNumber root;
   /* of the entry computation; sorted by number if their order does not matter */
