@@ -285,11 +285,11 @@ static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
       if (num_predecessors) write_predecessors(printer, id);
       copier->pos = attr->text.end;
     }
-    if (attr->id == ATTR_BACKEND_CONFIG && inst->flags & INST_NEW_INDEX)
-      write_counter_index(copier, id, attr);
     if (attr->id == ATTR_BACKEND_CONFIG && inst->flags & INST_STALE_CONFIG) {
       copy_to(copier, attr_begin(printer, attr));
       copier->pos = attr->text.end;
+    } else if (attr->id == ATTR_BACKEND_CONFIG && inst->flags & INST_NEW_INDEX) {
+      write_counter_index(copier, id, attr);
     }
     bool is_index = attr->id == ATTR_CHANNEL_ID ? (inst->flags & INST_HAS_CHANNEL) != 0
                                                 : attr->id == ATTR_INDEX;

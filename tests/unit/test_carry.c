@@ -85,7 +85,8 @@ static const struct {
   bool goes;
 } bundles[] = {
     {"results apart", "y = f32[4] sine(x)\n n = f32[4] cosine(x)", true},
-    {"one result is computed from the other", "y = f32[4] sine(x)\n n = f32[4] maximum(y, x)", true},
+    {"one result is computed from the other", "y = f32[4] sine(x)\n n = f32[4] maximum(y, x)",
+     true},
     {"the next state depends on the stack",
      "u = f32[1,4] slice(p), slice={[0:1], [0:4]}\n v = f32[4] reshape(u)\n y = f32[4] sine(x)\n"
      " n = f32[4] add(v, x)",
@@ -112,11 +113,61 @@ START_TEST(results_of_fusions_go_alone) {
 }
 END_TEST
 
+/* A loop whose state begins with a stack that nobody reads, so that its counter moves. */
+static const char noted[] =
+    "HloModule m, is_scheduled=true\n"
+    "body {\n s = (f32[6,4], s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(s), "
+    "index=1\n p = f32[6,4] get-tuple-element(s), index=0\n x = f32[4] get-tuple-element(s), "
+    "index=2\n y = f32[4] sine(x)\n o = s32[] constant(0)\n z = f32[1,4] reshape(y)\n"
+    " d = f32[6,4] dynamic-update-slice(p, z, i, o)\n one = s32[] constant(1)\n"
+    " j = s32[] add(i, one)\n ROOT t = (f32[6,4], s32[], f32[4]) tuple(d, j, y)\n}\n"
+    "until {\n s = (f32[6,4], s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(s), "
+    "index=1\n six = s32[] constant(6)\n ROOT l = pred[] compare(i, six), direction=LT\n}\n"
+    "ENTRY e {\n x = f32[4] parameter(0)\n p = f32[6,4] parameter(1)\n o = s32[] constant(0)\n"
+    " t = (f32[6,4], s32[], f32[4]) tuple(p, o, x)\n w = (f32[6,4], s32[], f32[4]) while(t), "
+    "condition=until, body=body, backend_config={\"known_trip_count\":{\"n\":\"6\"},%s}\n"
+    " ROOT r = f32[4] get-tuple-element(w), index=2\n}\n";
+
+static const struct {
+  const char *before, *after; /* NULL = nothing is left of the backend_config */
+} notes[] = {
+    {"\"known_induction_variable\":{\"tuple_index\":\"1\"},\"dynamic_variables\":[]",
+     "\"known_induction_variable\":{\"tuple_index\":\"0\"},\"dynamic_variables\":[]"},
+    {"\"known_induction_variable\":{\"tuple_index\":1}",
+     "\"known_induction_variable\":{\"tuple_index\":0}"},
+    {"\"known_init_step\":{\"init\":\"0\",\"step\":\"1\"}",
+     "\"known_init_step\":{\"init\":\"0\",\"step\":\"1\"}"},
+    {"\"known_induction_variable\":{\"tuple_index\":\"1\"},\"dynamic_variables\":"
+     "[{\"tuple_index\":\"1\",\"init\":\"0\",\"step\":\"1\"}]",
+     NULL},
+};
+
+START_TEST(notes_follow_the_elements) {
+  char text[4096];
+  snprintf(text, sizeof text, noted, notes[_i].before);
+  Fixture fixture = fixture_parse(text);
+  Rewrite rewrite = rewrite_begin(fixture.module);
+  CallGraph graph = call_graph_build(fixture.module, fixture.out, fixture.scratch);
+  Loops loops = loops_find(fixture.module, &graph, fixture.out, fixture.scratch);
+  carry_drop_unread(&rewrite, &loops, fixture.scratch);
+  ck_assert_uint_eq(size_of(fixture.module, find_inst(fixture.module, "w")), 2);
+  Schedule schedule = fixture_schedule(&fixture, "input");
+  char *printed = print_or_fail(fixture.module, &schedule, PRINT_SCHEDULED, NULL);
+  const char *after = notes[_i].after;
+  ck_assert_msg((strstr(printed, after ? after : "backend_config") != NULL) == (after != NULL),
+                "%s", printed);
+  module_free(parse_or_fail(printed));
+  free(printed);
+  fixture_free(&fixture);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("carry");
   TCase *tc = tcase_create("carry");
   tcase_add_loop_test(tc, unread_elements_go, 0, (int)(sizeof rows / sizeof *rows));
   tcase_add_loop_test(tc, results_of_fusions_go_alone, 0, (int)(sizeof bundles / sizeof *bundles));
+  tcase_add_loop_test(tc, notes_follow_the_elements, 0, sizeof notes / sizeof *notes);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -119,6 +119,32 @@ START_TEST(starts_that_are_clamped_need_operands) {
 }
 END_TEST
 
+/* A loop runs as often as is noted, whatever its condition says. */
+START_TEST(the_number_of_iterations_is_what_is_noted) {
+  static const char loop[] =
+      "HloModule m\nc { t = (s32[], f32[8]) parameter(0)\n i = s32[] get-tuple-element(t), "
+      "index=0\n"
+      " n = s32[] constant(4)\n ROOT lt = pred[] compare(i, n), direction=LT }\n"
+      "b { t = (s32[], f32[8]) parameter(0)\n i = s32[] get-tuple-element(t), index=0\n"
+      " x = f32[8] get-tuple-element(t), index=1\n y = f32[8] sine(x)\n one = s32[] constant(1)\n"
+      " in = s32[] add(i, one)\n ROOT o = (s32[], f32[8]) tuple(in, y) }\n"
+      "ENTRY e { x = f32[8] parameter(0)\n z = s32[] constant(0)\n"
+      " a = (s32[], f32[8]) tuple(z, x)\n l = (s32[], f32[8]) while(a), condition=c, body=b%s\n"
+      " ROOT r = f32[8] get-tuple-element(l), index=1 }\n";
+  Fixture before = fixture_parse_format(loop, "");
+  Fixture same =
+      fixture_parse_format(loop, ", backend_config={\"known_trip_count\":{\"n\":\"4\"}}");
+  Fixture fewer = fixture_parse_format(loop, ", backend_config={\"known_trip_count\":{\"n\":3}}");
+  ck_assert_int_eq(verify(&before, &same), RH_OK);
+  ck_assert_int_eq(verify(&before, &fewer), RH_NOT_EQUIVALENT);
+  ck_assert_int_eq(verify(&same, &fewer), RH_NOT_EQUIVALENT);
+  ck_assert_int_eq(verify(&same, &before), RH_OK);
+  fixture_free(&fewer);
+  fixture_free(&same);
+  fixture_free(&before);
+}
+END_TEST
+
 START_TEST(a_stale_note_is_not_written) {
   const Row *row = &rows[_i];
   Fixture made = fixture_parse_format(LOOPS, row->note);
@@ -147,6 +173,7 @@ int main(void) {
   TCase *tc = tcase_create("noted_slices");
   tcase_add_loop_test(tc, a_note_is_a_part_of_what_is_computed, 0, sizeof rows / sizeof *rows);
   tcase_add_test(tc, starts_that_are_clamped_need_operands);
+  tcase_add_test(tc, the_number_of_iterations_is_what_is_noted);
   tcase_add_loop_test(tc, a_stale_note_is_not_written, 0, sizeof rows / sizeof *rows);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

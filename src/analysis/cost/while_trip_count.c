@@ -22,7 +22,7 @@ enum { UNKNOWN_TRIPS = -1 };
 
 /* ---- known_trip_count ---- */
 
-static int64_t configured_trips(const Module *module, InstId loop) {
+int64_t while_noted_trips(const Module *module, InstId loop) {
   BackendConfig config = backend_config_read(module, loop, "known_trip_count");
   const cJSON *known = cJSON_GetObjectItemCaseSensitive(config.json, "known_trip_count");
   int64_t count;
@@ -329,6 +329,6 @@ int64_t while_trip_count(const Module *module, InstId id) {
     return UNKNOWN_TRIPS;
   }
   if (inst->origin == NO_ID) return inst->index; /* a rewrite made it, with a known count */
-  int64_t configured = configured_trips(module, id);
+  int64_t configured = while_noted_trips(module, id);
   return configured >= 0 ? configured : counted_trips(module, id);
 }

@@ -210,17 +210,28 @@ static void mark_roots(Marker *marker) {
 
 /* ---- removing ---- */
 
-/* After elements have gone, XLA must still find the counter. */
-static void renumber_counter(Module *module, InstId loop, const uint32_t *new_index,
-                             uint32_t count) {
-  BackendConfig config = backend_config_read(module, loop, "known_induction_variable");
-  const cJSON *known = cJSON_GetObjectItemCaseSensitive(config.json, "known_induction_variable");
+/* Whether the element that a note names gets another place; false if none is named. */
+static bool is_moved(const cJSON *note, const uint32_t *new_index, uint32_t count, int64_t *index) {
+  return json_integer(cJSON_GetObjectItemCaseSensitive(note, "tuple_index"), index) &&
+         *index >= 0 && *index < count && new_index[*index] != (uint32_t)*index;
+}
+
+/* After elements have gone, XLA must still find the counter. What it has noted of other elements is
+ * left out, and the rest with it, if one of these has moved. */
+static void renumber_notes(Module *module, InstId loop, const uint32_t *new_index, uint32_t count) {
+  BackendConfig config = backend_config_read(module, loop, "tuple_index");
+  const cJSON *counter = cJSON_GetObjectItemCaseSensitive(config.json, "known_induction_variable");
+  const cJSON *others = cJSON_GetObjectItemCaseSensitive(config.json, "dynamic_variables"), *other;
+  Instruction *inst = inst_get(module, loop);
   int64_t index;
-  bool is_known = json_integer(cJSON_GetObjectItemCaseSensitive(known, "tuple_index"), &index);
+  if (is_moved(counter, new_index, count, &index)) {
+    inst->index = new_index[index];
+    inst->flags |= INST_CHANGED | INST_NEW_INDEX;
+  }
+  cJSON_ArrayForEach(other, others) {
+    if (is_moved(other, new_index, count, &index)) inst->flags |= INST_CHANGED | INST_STALE_CONFIG;
+  }
   backend_config_free(&config);
-  if (!is_known || index < 0 || index >= count || new_index[index] == (uint32_t)index) return;
-  inst_get(module, loop)->index = new_index[index];
-  inst_get(module, loop)->flags |= INST_CHANGED | INST_NEW_INDEX;
 }
 
 static void renumber_elements(Rewrite *rewrite, InstId tuple, const uint32_t *new_index) {
@@ -245,7 +256,7 @@ static void shrink_shapes(Rewrite *rewrite, const Loop *loop, const bool *is_nee
     if (is_needed[i]) elements[kept++] = state->elements[i];
   }
   if (kept == count) return;
-  renumber_counter(module, loop->id, new_index, count);
+  renumber_notes(module, loop->id, new_index, count);
   renumber_elements(rewrite, loop->id, new_index);
   renumber_elements(rewrite, loop->body_param, new_index);
   renumber_elements(rewrite, loop->condition_param, new_index);

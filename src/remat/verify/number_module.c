@@ -8,6 +8,7 @@
  * The evaluation does not recurse: a stack of frames enters computations and returns from them. */
 #include <assert.h>
 
+#include "analysis/cost/cost.h"
 #include "analysis/flow/call_graph.h"
 #include "analysis/flow/side_effect.h"
 #include "analysis/flow/traverse.h"
@@ -620,6 +621,15 @@ static void restate(Evaluator *evaluator, LoopRun *loop, uint32_t first_note, ui
   arena_reset(evaluator->scratch, mark);
 }
 
+/* The value of a loop that is done. Of a loop whose number of iterations is noted, XLA does not
+ * compute the condition. */
+static ValueNumber number_loop(Evaluator *evaluator, const LoopRun *loop, InstId id) {
+  int64_t noted = while_noted_trips(evaluator->module, id);
+  if (noted < 0 || noted == loop->trips || evaluator->numbered->trusts_notes) return loop->result;
+  ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
+  return number_noted(evaluator, shape, STR("trips"), loop->result);
+}
+
 /* Goes on with a loop whose condition or body has the value `root`. */
 static void continue_loop(Evaluator *evaluator, const Frame *frame, ValueNumber root) {
   LoopRun *loop = frame->loop;
@@ -635,7 +645,7 @@ static void continue_loop(Evaluator *evaluator, const Frame *frame, ValueNumber 
   }
   if (evaluator->loop_depth == 0 && loop->stage == LOOP_DONE) evaluator->notes.len = first_note;
   switch (loop->stage) {
-    case LOOP_DONE: set_value(evaluator, loop->result); return;
+    case LOOP_DONE: set_value(evaluator, number_loop(evaluator, loop, id)); return;
     case LOOP_OPAQUE:
       take_back(evaluator, first_note, first_edge);
       caller->keeps_loop = true;
