@@ -36,11 +36,15 @@ static void tell(const Ways *ways, const char *option, const char *value, int64_
 
 /* ---- facts ---- */
 
+static bool is_among(const char *name, const char *const *names) {
+  while (*names && strcmp(name, *names) != 0)
+    names++;
+  return *names;
+}
+
 static bool has_reason(const rh_live_buffer *buffer, const char *const *names) {
   for (size_t i = 0; i < buffer->num_reasons; i++) {
-    for (size_t k = 0; names[k]; k++) {
-      if (strcmp(buffer->reasons[i], names[k]) == 0) return true;
-    }
+    if (is_among(buffer->reasons[i], names)) return true;
   }
   return false;
 }
@@ -62,8 +66,10 @@ static bool is_split(const Module *module, rh_text name) {
   return false;
 }
 
+/* Of what --remat-collectives lets be recomputed. */
+static const char *const collective[] = {"collective", "inner-collective", NULL};
+
 static void note_live(void *context, const rh_live_buffer *buffer) {
-  static const char *const collective[] = {"collective", NULL};
   static const char *const small[] = {"small", "small-tuple", "small-operands", NULL};
   static const char *const loop[] = {"loop", NULL};
   static const char *const stage[] = {"copy", "overwritten", "control-dependency", NULL};
@@ -88,7 +94,7 @@ static rh_status note_stacks(Ways *ways, rh_diags *diags) {
   for (size_t i = 0; status == RH_OK && i < report->num_stacks; i++) {
     const rh_stacks *stacks = report->stacks[i];
     for (size_t k = 0; k < stacks->num_stacks; k++) {
-      if (strcmp(stacks->stacks[k]->reason, "collective") == 0)
+      if (is_among(stacks->stacks[k]->reason, collective))
         ways->stay.collective += stacks->stacks[k]->bytes;
     }
   }

@@ -167,8 +167,4 @@ double cost_seconds(const Module *module, const CostTable *table, const DevicePr
  * (xla/hlo/analysis/while_loop_analysis.cc, ComputeWhileLoopTripCount). */
 int64_t while_trip_count(const Module *module, InstId id);
 
-/* The known_trip_count of a loop's backend_config; -1 if it has none. XLA runs as many iterations,
- * whatever the condition says (thunk_emitter.cc of xla/service/cpu and xla/service/gpu). */
-int64_t while_noted_trips(const Module *module, InstId id);
-
 #endif

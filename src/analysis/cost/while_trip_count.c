@@ -20,18 +20,6 @@
 
 enum { UNKNOWN_TRIPS = -1 };
 
-/* ---- known_trip_count ---- */
-
-int64_t while_noted_trips(const Module *module, InstId loop) {
-  BackendConfig config = backend_config_read(module, loop, "known_trip_count");
-  const cJSON *known = cJSON_GetObjectItemCaseSensitive(config.json, "known_trip_count");
-  int64_t count;
-  bool is_given = json_integer(cJSON_GetObjectItemCaseSensitive(known, "n"), &count) &&
-                  count >= 0 && count < INT64_MAX;
-  backend_config_free(&config);
-  return is_given ? count : UNKNOWN_TRIPS;
-}
-
 /* ---- tracing a value backwards ---- */
 
 enum { MAX_STEPS = 256, MAX_CALLERS = 16, MAX_PATH = 8 };
@@ -329,6 +317,6 @@ int64_t while_trip_count(const Module *module, InstId id) {
     return UNKNOWN_TRIPS;
   }
   if (inst->origin == NO_ID) return inst->index; /* a rewrite made it, with a known count */
-  int64_t configured = while_noted_trips(module, id);
+  int64_t configured = backend_config_trips(module, id);
   return configured >= 0 ? configured : counted_trips(module, id);
 }

@@ -32,3 +32,13 @@ BackendConfig backend_config_read(const Module *module, InstId id, const char *w
 void backend_config_free(BackendConfig *config) {
   arena_free(config->arena);
 }
+
+int64_t backend_config_trips(const Module *module, InstId loop) {
+  BackendConfig config = backend_config_read(module, loop, "known_trip_count");
+  const cJSON *known = cJSON_GetObjectItemCaseSensitive(config.json, "known_trip_count");
+  int64_t count;
+  bool is_given = json_integer(cJSON_GetObjectItemCaseSensitive(known, "n"), &count) &&
+                  count >= 0 && count < INT64_MAX;
+  backend_config_free(&config);
+  return is_given ? count : -1;
+}

@@ -16,4 +16,8 @@ typedef struct BackendConfig {
 BackendConfig backend_config_read(const Module *module, InstId id, const char *word);
 void backend_config_free(BackendConfig *config);
 
+/* The known_trip_count of a loop's backend_config; -1 if it has none. XLA runs as many iterations,
+ * whatever the condition says (thunk_emitter.cc of xla/service/cpu and xla/service/gpu). */
+int64_t backend_config_trips(const Module *module, InstId id);
+
 #endif

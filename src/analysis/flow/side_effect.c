@@ -24,6 +24,29 @@ bool inst_has_own_side_effect(const Module *module, InstId id) {
   }
 }
 
+/* Whether the instruction is one of the two halves of a collective. XLA says that they have side
+ * effects, so that nothing removes one half; the result is as much a function of the operands as
+ * that of the whole. */
+static bool is_half_of_collective(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_ALL_GATHER_START:
+    case OPCODE_ALL_GATHER_DONE:
+    case OPCODE_ALL_REDUCE_START:
+    case OPCODE_ALL_REDUCE_DONE:
+    case OPCODE_COLLECTIVE_PERMUTE_START:
+    case OPCODE_COLLECTIVE_PERMUTE_DONE: return true;
+    default: return false;
+  }
+}
+
+bool inst_has_own_counted_effect(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  if (opcode == OPCODE_COLLECTIVE_PERMUTE || is_half_of_collective(opcode) ||
+      opcode_info(opcode)->flags & OPF_COLLECTIVE)
+    return false;
+  return inst_has_own_side_effect(module, id);
+}
+
 /* Callers come before what they call. */
 static const bool *find_alone(const Module *module, const CallGraph *graph, Arena *out) {
   bool *is_alone = arena_zarray(out, bool, module->comps.len);
@@ -44,18 +67,24 @@ static const bool *find_alone(const Module *module, const CallGraph *graph, Aren
  * having side effects, which does not matter because the mark is never read. */
 SideEffects side_effects_build(const Module *module, Arena *out, Arena *scratch) {
   bool *of_comp = arena_array(out, bool, module->comps.len);
+  bool *are_counted = arena_array(out, bool, module->comps.len);
   memset(of_comp, true, module->comps.len * sizeof *of_comp);
-  SideEffects effects = {.of_comp = of_comp, .num_comps = module->comps.len};
+  memset(are_counted, true, module->comps.len * sizeof *are_counted);
+  SideEffects effects = {
+      .of_comp = of_comp, .are_counted = are_counted, .num_comps = module->comps.len};
   ArenaMark mark = arena_mark(scratch);
   Arena *inner = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, scratch, inner);
   for (uint32_t i = 0; i < graph.num_reachable; i++) {
     CompId comp = graph.post_order[i];
-    bool has_effect = false;
-    for (uint32_t k = 0; !has_effect && k < comp_num_insts(module, comp); k++) {
-      has_effect = inst_has_side_effect(module, &effects, comp_inst(module, comp, k));
+    bool has_effect = false, is_counted = false;
+    for (uint32_t k = 0; !is_counted && k < comp_num_insts(module, comp); k++) {
+      InstId id = comp_inst(module, comp, k);
+      has_effect |= inst_has_side_effect(module, &effects, id);
+      is_counted |= inst_has_counted_effect(module, &effects, id);
     }
     of_comp[comp] = has_effect;
+    are_counted[comp] = is_counted;
   }
   effects.is_alone = find_alone(module, &graph, out);
   arena_free(inner);
@@ -69,15 +98,25 @@ bool inst_is_compiled_alone(const Module *module, const SideEffects *effects, In
   return comp < effects->num_comps && effects->is_alone[comp];
 }
 
-bool inst_has_side_effect(const Module *module, const SideEffects *effects, InstId id) {
-  if (inst_has_own_side_effect(module, id)) return true;
+static bool is_of_callee(const Module *module, const SideEffects *effects, const bool *of_comp,
+                         InstId id) {
   const Instruction *inst = inst_get(module, id);
   for (uint32_t i = 0; i < inst->num_callees; i++) {
     CompId callee = inst_callees(module, id)[i];
     if (callee >= effects->num_comps) callee = comp_get(module, callee)->origin;
-    if (effects->of_comp[callee]) return true;
+    if (of_comp[callee]) return true;
   }
   return false;
+}
+
+bool inst_has_side_effect(const Module *module, const SideEffects *effects, InstId id) {
+  return inst_has_own_side_effect(module, id) ||
+         is_of_callee(module, effects, effects->of_comp, id);
+}
+
+bool inst_has_counted_effect(const Module *module, const SideEffects *effects, InstId id) {
+  return inst_has_own_counted_effect(module, id) ||
+         is_of_callee(module, effects, effects->are_counted, id);
 }
 
 bool inst_keeps_sequence(const Module *module, const SideEffects *effects, InstId id) {

@@ -148,7 +148,9 @@ typedef struct Explainer {
 /* Why a loop does not run again. What holds for all algorithms comes first. */
 static KeepReason reason_of_loop(const Explainer *explainer, InstId id) {
   const Module *module = explainer->module;
-  KeepReason reason = repeat_verdict(&explainer->open, id, explainer->scratch);
+  Legality asked = explainer->open;
+  asked.allow_collectives = explainer->legality->allow_collectives;
+  KeepReason reason = repeat_verdict(&asked, id, explainer->scratch);
   if (reason != KEEP_NONE) return reason;
   if (inst_has_control(module, id)) return KEEP_CONTROL_DEPENDENCY;
   if (while_trip_count(module, id) < 0) return KEEP_LOOP_TRIPS;

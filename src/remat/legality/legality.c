@@ -43,6 +43,13 @@ static KeepReason requested_reason(const Legality *legality, InstId id) {
                                                        : KEEP_NONE;
 }
 
+static KeepReason size_reason(const Legality *legality, InstId id) {
+  const Module *module = legality->module;
+  bool is_small =
+      legality->small_node_bytes > 0 && inst_shape(module, id)->bytes <= legality->small_node_bytes;
+  return is_small ? KEEP_SMALL : requested_reason(legality, id);
+}
+
 /* The reasons that hold whatever the opcode is. */
 static KeepReason common_reason(const Legality *legality, InstId id) {
   const Module *module = legality->module;
@@ -51,11 +58,7 @@ static KeepReason common_reason(const Legality *legality, InstId id) {
   if (!is_collective && inst_has_side_effect(module, &legality->effects, id)) {
     return KEEP_SIDE_EFFECT;
   }
-  if (legality->small_node_bytes > 0 &&
-      shape_get(&module->shapes, inst->shape)->bytes <= legality->small_node_bytes) {
-    return KEEP_SMALL;
-  }
-  return requested_reason(legality, id);
+  return size_reason(legality, id);
 }
 
 KeepReason recompute_verdict(const Legality *legality, InstId id) {
@@ -88,16 +91,28 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
   return common_reason(legality, id);
 }
 
-static bool runs_collective(const Module *module, InstId id, Arena *scratch) {
+/* What a repetition of the instruction repeats of collectives. */
+typedef enum InnerCollectives { INNER_NONE, INNER_FREE, INNER_BOUND } InnerCollectives;
+
+static InnerCollectives kind_of_collective(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (!(opcode_info((Opcode)inst->opcode)->flags & (OPF_COLLECTIVE | OPF_CHANNEL))) {
+    return INNER_NONE;
+  }
+  bool is_bound = inst->flags & INST_CONSTRAINS_LAYOUT || inst_has_own_counted_effect(module, id);
+  return is_bound ? INNER_BOUND : INNER_FREE;
+}
+
+static InnerCollectives inner_collectives(const Module *module, InstId id, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   IdTable visited = {0};
-  bool is_found = false;
+  InnerCollectives found = INNER_NONE;
   IdVec work = {0};
   *vec_push(scratch, &work) = id;
-  while (work.len && !is_found) {
+  while (work.len && found != INNER_BOUND) {
     id = work.data[--work.len];
-    const OpcodeInfo *info = opcode_info((Opcode)inst_get(module, id)->opcode);
-    is_found = info->flags & (OPF_COLLECTIVE | OPF_CHANNEL);
+    InnerCollectives kind = kind_of_collective(module, id);
+    if (kind > found) found = kind;
     for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
       CompId comp = inst_callees(module, id)[c];
       if (!id_set_add(&visited, scratch, comp)) continue;
@@ -106,7 +121,7 @@ static bool runs_collective(const Module *module, InstId id, Arena *scratch) {
     }
   }
   arena_reset(scratch, mark);
-  return is_found;
+  return found;
 }
 
 /* NVIDIA says of cuDNN that it computes the same bits in every run on one architecture, with the
@@ -129,9 +144,11 @@ KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch) {
                                                     legality_is_known_call(legality->module, id)));
   if (!may_repeat) return reason;
   if (inst_is_placed(legality->module, &legality->placed, id)) return KEEP_MEMORY_SPACE;
-  reason = common_reason(legality, id);
-  bool has_collective = reason == KEEP_NONE && runs_collective(legality->module, id, scratch);
-  return has_collective ? KEEP_INNER_COLLECTIVE : reason;
+  if (inst_has_counted_effect(legality->module, &legality->effects, id)) return KEEP_SIDE_EFFECT;
+  InnerCollectives inner = inner_collectives(legality->module, id, scratch);
+  if (inner == INNER_BOUND) return KEEP_CONSTRAINED_LAYOUT;
+  if (inner == INNER_FREE && !legality->allow_collectives) return KEEP_INNER_COLLECTIVE;
+  return size_reason(legality, id);
 }
 
 KeepReason clone_verdict(const Legality *legality, InstId id) {

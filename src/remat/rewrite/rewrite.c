@@ -191,11 +191,16 @@ static Str clone_name(Rewrite *rewrite, InstId original, const char *suffix, Are
                      name_with_suffix(inst_name(rewrite->module, original), suffix, scratch));
 }
 
+typedef struct ChannelCopy {
+  int64_t original, copy;
+} ChannelCopy;
+
 /* The state of copying. `owners` are the copied instructions that still call the same computations
  * as their originals, but must have their own. */
 typedef struct CopyWork {
   Rewrite *rewrite;
   VEC(InstId) owners;
+  VEC(ChannelCopy) channels; /* of what is copied at once, whose halves keep a common channel */
   Arena *scratch;
 } CopyWork;
 
@@ -207,6 +212,21 @@ static Str copy_name(CopyWork *work, InstId original, const InstId *operands, co
   Str name = inst_name(rewrite->module, original);
   if (!suffix && !name_is_ambiguous(&rewrite->inst_names, name)) return name;
   return clone_name(rewrite, original, suffix ? suffix : "inlined", work->scratch);
+}
+
+/* Gives a copy of a collective a channel of its own. */
+static void copy_channel(CopyWork *work, InstId copy) {
+  Instruction *inst = inst_get(work->rewrite->module, copy);
+  if (!(inst->flags & INST_HAS_CHANNEL)) return;
+  const ChannelCopy *known = work->channels.data, *end = known + work->channels.len;
+  while (known < end && known->original != inst->index)
+    known++;
+  if (known == end) {
+    *vec_push(work->scratch, &work->channels) =
+        (ChannelCopy){inst->index, work->rewrite->next_channel_id++};
+    known = &work->channels.data[work->channels.len - 1];
+  }
+  inst->index = known->copy;
 }
 
 /* Copies one instruction into `comp`. `image` must be set for its operands. */
@@ -222,6 +242,7 @@ static void copy_inst(CopyWork *work, InstId id, CompId comp, const char *suffix
   InstId copy = module_clone_inst(module, id, name, comp, operands);
   rewrite->image.data[id] = copy;
   map_inst(rewrite, &rewrite->inner_of, copy, id);
+  copy_channel(work, copy);
   if (owns_callees(inst_get(module, id)) && suffix) {
     *vec_push(work->scratch, &work->owners) = copy;
   }
@@ -365,9 +386,7 @@ static void finish_clone(CopyWork *work, InstId clone, InstId original) {
   Module *module = rewrite->module;
   inst_get(module, clone)->flags |= INST_REMAT;
   map_inst(rewrite, &rewrite->cloned_from, clone, original);
-  if (inst_get(module, clone)->flags & INST_HAS_CHANNEL) {
-    inst_get(module, clone)->index = rewrite->next_channel_id++;
-  }
+  copy_channel(work, clone);
   if (owns_callees(inst_get(module, clone))) *vec_push(work->scratch, &work->owners) = clone;
   copy_owned(work);
 }

@@ -53,6 +53,18 @@ static ScanReason reason_of_unused(const ScanModule *scans, const Stack *stack) 
   return (ScanReason){"order", "a loop reads it in an order that does not follow from its counter"};
 }
 
+/* Why what is stored is not computed again: for an element of what a loop or a call gives, why that
+ * does not run again. */
+static KeepReason reason_of_stored(const Module *module, const ScanValues *values,
+                                   uint32_t number) {
+  const ScanValue *value = &values->list.data[number];
+  while (value->verdict == KEEP_NONE && value->operands.len && value->inner == NO_ID &&
+         value->operands.data[0] != NO_ID &&
+         opcode_has((Opcode)inst_get(module, value->inst)->opcode, OPF_PASS_THROUGH))
+    value = &values->list.data[value->operands.data[0]];
+  return value->verdict == KEEP_NONE ? KEEP_OPERANDS_LARGER : value->verdict;
+}
+
 ScanReason scan_reason(const ScanModule *scans, const ScanValues *values, const ScanChoice *choice,
                        uint32_t index) {
   const Stack *stack = &scans->stacks.list.data[index];
@@ -65,8 +77,7 @@ ScanReason scan_reason(const ScanModule *scans, const ScanValues *values, const 
   if (!is_stored(values, choice, index)) return (ScanReason){"none", "can be recomputed"};
   uint32_t value = value_of_stack(values, index);
   if (value == NO_ID) return reason_of_unused(scans, stack);
-  const ScanValue *stored = &values->list.data[value];
-  KeepReason verdict = stored->verdict == KEEP_NONE ? KEEP_OPERANDS_LARGER : stored->verdict;
+  KeepReason verdict = reason_of_stored(scans->context.module, values, value);
   return (ScanReason){keep_reason_name(verdict), keep_reason_sentence(verdict)};
 }
 

@@ -8,7 +8,7 @@
  * The evaluation does not recurse: a stack of frames enters computations and returns from them. */
 #include <assert.h>
 
-#include "analysis/cost/cost.h"
+#include "analysis/flow/backend_config.h"
 #include "analysis/flow/call_graph.h"
 #include "analysis/flow/side_effect.h"
 #include "analysis/flow/traverse.h"
@@ -73,29 +73,6 @@ typedef struct Evaluator {
   VEC(Note) notes;     /* of the instructions in loops */
   Arena *out, *scratch;
 } Evaluator;
-
-/* Whether the instruction is one of the two halves of a collective. XLA says that they have side
- * effects, so that nothing removes one half; the result is as much a function of the operands as
- * that of the whole. */
-static bool is_half_of_collective(Opcode opcode) {
-  switch (opcode) {
-    case OPCODE_ALL_GATHER_START:
-    case OPCODE_ALL_GATHER_DONE:
-    case OPCODE_ALL_REDUCE_START:
-    case OPCODE_ALL_REDUCE_DONE:
-    case OPCODE_COLLECTIVE_PERMUTE_START:
-    case OPCODE_COLLECTIVE_PERMUTE_DONE: return true;
-    default: return false;
-  }
-}
-
-bool has_counted_effect(const Module *module, InstId id) {
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  if (opcode == OPCODE_COLLECTIVE_PERMUTE || is_half_of_collective(opcode) ||
-      opcode_info(opcode)->flags & OPF_COLLECTIVE)
-    return false;
-  return inst_has_own_side_effect(module, id);
-}
 
 static uint32_t text_of(Evaluator *evaluator, InstId id) {
   if (evaluator->texts[id] != NO_ID) return evaluator->texts[id];
@@ -419,7 +396,7 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
     case OPCODE_DYNAMIC_UPDATE_SLICE: convert_update(evaluator, id, args); break;
     default: break;
   }
-  bool has_effect = has_counted_effect(module, id);
+  bool has_effect = inst_has_own_counted_effect(module, id);
   for (uint32_t i = 0; i < inst->num_callees; i++) {
     ValueNumber function = evaluator->functions[inst_callees(module, id)[i]];
     args[inst->num_operands + i] = function;
@@ -624,7 +601,7 @@ static void restate(Evaluator *evaluator, LoopRun *loop, uint32_t first_note, ui
 /* The value of a loop that is done. Of a loop whose number of iterations is noted, XLA does not
  * compute the condition. */
 static ValueNumber number_loop(Evaluator *evaluator, const LoopRun *loop, InstId id) {
-  int64_t noted = while_noted_trips(evaluator->module, id);
+  int64_t noted = backend_config_trips(evaluator->module, id);
   if (noted < 0 || noted == loop->trips || evaluator->numbered->trusts_notes) return loop->result;
   ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
   return number_noted(evaluator, shape, STR("trips"), loop->result);
@@ -738,7 +715,7 @@ static void find_effects(Evaluator *evaluator) {
     bool *has_effect = &evaluator->has_effect[order[i]];
     for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
       InstId id = comp_inst(module, order[i], k);
-      *has_effect |= has_counted_effect(module, id);
+      *has_effect |= inst_has_own_counted_effect(module, id);
       for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++)
         *has_effect |= evaluator->has_effect[inst_callees(module, id)[c]];
     }

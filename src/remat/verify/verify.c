@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/flow/side_effect.h"
 #include "analysis/flow/guess_target.h"
 #include "ir/chars.h"
 #include "ir/schedule.h"
@@ -100,7 +101,7 @@ static Identities collect_identities(const Module *module, Arena *out) {
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->flags & INST_DEAD) continue;
-    bool matters = inst->flags & INST_ELIDED_LITERAL || has_counted_effect(module, id);
+    bool matters = inst->flags & INST_ELIDED_LITERAL || inst_has_own_counted_effect(module, id);
     if (matters || inst->num_callees) *vec_push(out, &identities.names) = inst_name(module, id);
   }
   if (identities.names.len)

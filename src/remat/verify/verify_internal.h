@@ -66,8 +66,4 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
  * bitcasts, barriers, parameters, conditionals. Constants are included. */
 bool forwards_value(Opcode opcode);
 
-/* Whether an instruction has a side effect that must happen exactly once. Collectives have no such
- * effect: all devices recompute a collective together. */
-bool has_counted_effect(const Module *module, InstId id);
-
 #endif
