@@ -27,7 +27,7 @@ typedef struct Result {
 
 /* Lines of a graph that is gone. */
 typedef struct KnownLines {
-  OtherLines lines;
+  FoundLines lines;
   const SearchNode *nodes; /* of the graph */
   uint32_t num_nodes;
   Arena *arena; /* NULL = there are none */
@@ -79,18 +79,17 @@ bool search_job_may_go_on(const SearchJob *search);
 
 /* Searches one computation with three quarters of the steps that are left, so that there always are
  * some for what follows: other computations, and searches with another limit. If no line fits, the
- * last of them go to the lowest peak. What it returns is in `arena`, `others` included. */
-PricedLine search_computation(SearchJob *search, const SearchGraph *graph, LineLimit limit,
-                              OtherLines *others, Arena *arena);
+ * last of them go to the lowest peak. What it returns is in `arena`. */
+FoundLines search_computation(SearchJob *search, const SearchGraph *graph, LineLimit limit,
+                              Arena *arena);
 
 /* Rewrites a computation as a line says. */
-void take_line(SearchJob *search, CompId comp, const PricedLine *priced);
+void take_line(SearchJob *search, CompId comp, const ScoredLine *scored);
 
 /* Applies the first line whose measured peak meets the budget or, if there is none, the one with
- * the lowest peak: the line that was found, those nearly as good, and what the table of moves makes
- * of them. Sets `search->entry`. */
-void take_first_met(SearchJob *search, const PricedLine *found, const OtherLines *others,
-                    Arena *arena);
+ * the lowest peak: those that were found, and what the table of moves makes of them. Sets
+ * `search->entry`. */
+void take_first_met(SearchJob *search, const FoundLines *found, Arena *arena);
 
 /* Reduces a computation to a limit: itself, and where that does
  * not suffice, what it calls. */

@@ -39,8 +39,8 @@ static bool reorder(SearchContext *context, CompId comp, int64_t *inner_bytes, P
   Arena *arena = arena_new(arena_options(scratch));
   SearchGraph graph = search_graph_build(context, comp, arena, scratch);
   Line given = line_of_graph(&graph, arena);
-  PricedLine best = search_lowest_order(&given, patience, arena, scratch);
-  inner_bytes[comp] = best.peak_bytes;
+  ScoredLine best = search_lowest_order(&given, patience, arena, scratch);
+  inner_bytes[comp] = best.score.bytes;
   bool is_new = !line_equals(&best.line, &given);
   if (is_new)
     schedule->of[comp] = sequence_of_line(&best.line, module, schedule->of[comp], out, arena);

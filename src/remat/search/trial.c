@@ -77,8 +77,8 @@ static const OrderRules order_rules[NUM_ORDER_RULES] = {
 
 /* ---- the moves of a trial ---- */
 
-static void add_found(Trial *trial, const PricedLine *priced, bool is_end) {
-  trial->found[trial->num_found] = *priced;
+static void add_found(Trial *trial, const ScoredLine *scored, bool is_end) {
+  trial->found[trial->num_found] = *scored;
   trial->is_end[trial->num_found++] = is_end;
 }
 
@@ -89,7 +89,7 @@ typedef struct TrialRun {
   const Goal *goal;
   Trial *trial;
   Line order;
-  PricedLine hoisted;
+  ScoredLine hoisted;
   uint32_t prices;    /* the rules for prices */
   uint32_t num_known; /* lines found before the order was priced */
   Arena *out, *scratch;
@@ -151,26 +151,26 @@ static bool hoist_again(TrialRun *run) {
   uint32_t num_lower = sizeof lower / sizeof *lower;
   const Goal *goal = run->goal;
   Trial *trial = run->trial;
-  double share = trial->improved->fits ? lower[trial->level % num_lower] : 1;
+  double share = trial->improved->score.is_met ? lower[trial->level % num_lower] : 1;
   run->prices = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
   run->order = trial->improved->line;
   if (!goal->rules->keeps_order)
     run->order = hoist(&run->order, share_of(goal, share), &rules[trial->level & 1],
                        &trial->patience, run->out, run->scratch);
-  run->hoisted = priced_measure(&run->order, goal->limit_bytes, run->scratch);
+  run->hoisted = scored_measure(&run->order, goal->limit_bytes, run->scratch);
   return true;
 }
 
 static bool has_hoisted(const TrialRun *run) {
-  return run->hoisted.fits;
+  return run->hoisted.score.is_met;
 }
 
 /* Takes back runs that are not needed. If the hoisted line fits, it is a new order for the original
  * steps as well, in which all is decided again. */
 static bool trim(TrialRun *run) {
   Trial *trial = run->trial;
-  PricedLine trimmed =
-      priced_trimmed(&run->order, run->goal->limit_bytes, &trial->patience, run->out, run->scratch);
+  ScoredLine trimmed =
+      scored_trimmed(&run->order, run->goal->limit_bytes, &trial->patience, run->out, run->scratch);
   add_found(trial, &trimmed, false);
   if (run->goal->rules->keeps_order) return false;
   run->order = line_of_first_runs(&run->order, run->out);
@@ -180,7 +180,7 @@ static bool trim(TrialRun *run) {
 
 /* Decides what an order recomputes. */
 static bool price(TrialRun *run) {
-  PricedLine found =
+  ScoredLine found =
       price_line(&run->order, run->goal->limit_bytes, &price_rules[run->prices],
                  run->goal->rules->keeps_order, &run->trial->patience, run->out, run->scratch);
   add_found(run->trial, &found, false);
@@ -191,36 +191,36 @@ static bool price(TrialRun *run) {
  */
 static bool is_mendable(const TrialRun *run) {
   const Goal *goal = run->goal;
-  const PricedLine *priced = &run->trial->found[run->trial->num_found - 1];
-  double mendable = (double)priced->line.graph->parameters->search_mendable;
-  return !priced->fits && priced->excess * mendable < goal->given_excess &&
-         (!goal->has_fit || priced->seconds < goal->seconds);
+  const ScoredLine *scored = &run->trial->found[run->trial->num_found - 1];
+  double mendable = (double)scored->line.graph->parameters->search_mendable;
+  return !scored->score.is_met && scored->excess * mendable < goal->given_excess &&
+         (!goal->best.is_met || scored->score.seconds < goal->best.seconds);
 }
 
-PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
+ScoredLine trial_mended(const Goal *goal, const ScoredLine *scored, Patience *patience, Arena *out,
                         Arena *scratch) {
-  PricedLine mended = *priced;
-  const RematParameters *parameters = priced->line.graph->parameters;
+  ScoredLine mended = *scored;
+  const RematParameters *parameters = scored->line.graph->parameters;
   for (int i = 0; i < parameters->search_mend_passes && mended.excess > 0; i++) {
     double before = mended.excess;
     Line line = line_mended(&mended.line, goal->limit_bytes, goal->rules->keeps_order, patience,
                             out, scratch);
-    mended = priced_measure(&line, goal->limit_bytes, scratch);
+    mended = scored_measure(&line, goal->limit_bytes, scratch);
     if (mended.excess > 0.8 * before) break;
   }
-  return priced_trimmed(&mended.line, goal->limit_bytes, patience, out, scratch);
+  return scored_trimmed(&mended.line, goal->limit_bytes, patience, out, scratch);
 }
 
 static bool mend(TrialRun *run) {
   Trial *trial = run->trial;
-  PricedLine mended = trial_mended(run->goal, &trial->found[trial->num_found - 1], &trial->patience,
+  ScoredLine mended = trial_mended(run->goal, &trial->found[trial->num_found - 1], &trial->patience,
                                    run->out, run->scratch);
-  add_found(trial, &mended, !mended.fits);
+  add_found(trial, &mended, !mended.score.is_met);
   return true;
 }
 
 static bool may_be_invalid(const TrialRun *run) {
-  return run->order.graph->has_overwriters && run->hoisted.fits;
+  return run->order.graph->has_overwriters && run->hoisted.score.is_met;
 }
 
 /* A first run may come after what overwrites the first run that it reads. Prices lead to another

@@ -20,8 +20,7 @@ typedef struct Goal {
   int64_t limit_bytes;
   const SearchRules *rules;
   double given_excess; /* of the line that the search begins from */
-  bool has_fit;        /* some line fits, ... */
-  double seconds;      /* ... the best one with this time */
+  Score best;          /* of the best line so far */
 } Goal;
 
 /* An order that decisions are made in, and the best merit of what they came to. */
@@ -37,7 +36,7 @@ typedef enum TrialKind {
   TRIAL_IMPROVE, /* goes on from a line */
 } TrialKind;
 
-enum { MAX_FOUND = 4 };
+enum { MAX_FROM_TRIAL = 4 };
 
 typedef struct Trial {
   TrialKind kind;
@@ -45,13 +44,13 @@ typedef struct Trial {
   uint32_t prices;            /* number of the rules for prices */
   uint32_t level;             /* how often candidates have been improved before */
   Order *order;               /* that is made, or known */
-  const PricedLine *improved; /* the line that it goes on from */
+  const ScoredLine *improved; /* the line that it goes on from */
   /* what comes out */
   Patience patience;
-  uint64_t num_spent_on_order; /* steps */
-  Line line;                   /* the order, in the arena of the trial */
-  PricedLine found[MAX_FOUND]; /* likewise */
-  bool is_end[MAX_FOUND];      /* there is nothing to go on from */
+  uint64_t num_spent_on_order;      /* steps */
+  Line line;                        /* the order, in the arena of the trial */
+  ScoredLine found[MAX_FROM_TRIAL]; /* likewise */
+  bool is_end[MAX_FROM_TRIAL];      /* there is nothing to go on from */
   uint32_t num_found;
 } Trial;
 
@@ -79,7 +78,7 @@ Line trial_make_order(const Goal *goal, const Line *given, uint32_t rules, Patie
                       bool *is_new, Arena *out, Arena *scratch);
 
 /* A line with less excess by what it computes again besides, trimmed. */
-PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
+ScoredLine trial_mended(const Goal *goal, const ScoredLine *scored, Patience *patience, Arena *out,
                         Arena *scratch);
 
 #endif

@@ -353,8 +353,8 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
   return result;
 }
 
-PricedLine priced_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
+ScoredLine scored_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
                           Arena *scratch) {
   Line trimmed = line_trimmed(line, limit_bytes, patience, out, scratch);
-  return priced_measure(&trimmed, limit_bytes, scratch);
+  return scored_measure(&trimmed, limit_bytes, scratch);
 }
