@@ -1,6 +1,6 @@
 /* What the parts of the search share: computation.c searches one computation, take.c applies what
- * it finds and measures it, tree.c reduces a computation and what it calls, and driver.c does so
- * under several limits. */
+ * it finds and measures it, tree.c reduces a computation and what it calls, limits.c does so for
+ * the entry under several limits, and driver.c from several beginnings and for several budgets. */
 #ifndef REMAT_HLO_REMAT_SEARCH_JOB_H
 #define REMAT_HLO_REMAT_SEARCH_JOB_H
 
@@ -17,12 +17,12 @@ typedef struct Figures {
   bool is_free;                        /* that recomputes nothing */
 } Figures;
 
-/* What a search of the entry has come to under one limit for lines. */
+/* What a search has come to, with the module that came out. */
 typedef struct Result {
   Figures figures;
   uint32_t num_steps;
   RematState state;
-  Arena *arena; /* of the state */
+  Arena *arena; /* of the state; NULL = there is no result */
 } Result;
 
 /* Lines of a graph that is gone. */
@@ -42,18 +42,22 @@ typedef struct SearchJob {
   bool holds_lent;      /* lines take the memory that parameters leave free as held */
   CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
   uint32_t num_steps;
-  uint32_t num_changed; /* values that are kept in other forms */
-  CompId unmet_comp;    /* a computation for which no line without repeated loops met a limit, */
-  LineLimit unmet;      /* and that limit */
-  Figures entry;        /* the last time that a line was applied to it */
-  /* The best line of the entry before what it calls was reduced; its arena is NULL if there is
-   * none. */
-  Result round;
-  KnownLines found;         /* by the last search of the entry */
-  const KnownLines *known;  /* by one with a limit nearby; NULL = by none */
+  CompId unmet_comp;       /* a computation for which no line without repeated loops met a limit, */
+  LineLimit unmet;         /* and that limit */
+  Figures entry;           /* the last time that a line was applied to it */
+  Result round;            /* the best line of the entry before what it calls was reduced */
+  KnownLines found;        /* by the last search of the entry */
+  const KnownLines *known; /* by one with a limit nearby; NULL = by none */
   int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
 } SearchJob;
+
+/* Begins with the module as it is now; see SearchContext.holds_lent. */
+void search_job_begin(SearchJob *search, bool holds_lent);
+
+/* Whether the model of the job packs. Lines then take what parameters leave free as held, to begin
+ * with. */
+bool search_job_packs(const SearchJob *search);
 
 /* Analyses the module again after a change, and measures the computations that are new. */
 void search_job_analyze(SearchJob *search);
@@ -62,8 +66,14 @@ void search_job_analyze(SearchJob *search);
  */
 int64_t search_job_difference(const SearchJob *search);
 
-/* What the line that was applied last has come to, without the state. */
-Result search_job_result(const SearchJob *search);
+/* Keeps the module as it is now, and `search->entry`, if that is better than `best` or there is no
+ * such result. Returns whether it is. */
+bool search_job_keep(const SearchJob *search, Result *best);
+
+/* Keeps the better one of two results, `best` if they are equal, and frees the other. Returns
+ * whether `best` has changed. */
+bool result_keep(Result *best, Result *found);
+void result_free(Result *result);
 
 /* Makes the module what it was. The schedule no longer depends on the state's memory. */
 void search_job_restore(SearchJob *search, const RematState *state, uint32_t num_steps);

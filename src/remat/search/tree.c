@@ -76,13 +76,7 @@ static void keep_round(SearchJob *search, FoundLines found, Arena *arena) {
   uint32_t num_steps = search->num_steps;
   found.len = 1;
   take_first_met(search, &found, arena);
-  Result result = search_job_result(search);
-  if (!search->round.arena || score_is_better(result.figures.taken, search->round.figures.taken)) {
-    if (search->round.arena) arena_free(search->round.arena);
-    result.arena = arena_new(arena_options(search->scratch));
-    result.state = remat_state_save(job, result.arena);
-    search->round = result;
-  }
+  (void)search_job_keep(search, &search->round);
   search_job_restore(search, &before, num_steps);
   search->inner_bytes[entry] = inner_bytes;
 }
