@@ -380,7 +380,7 @@ static bool makes_held_part(const SearchGraph *graph, NodeId number) {
 static Line with_clones(const Line *line, uint64_t *state, Arena *out) {
   const SearchGraph *graph = line->graph;
   uint32_t most = 4 * line->len + 8, len = 0;
-  Line result = line_new(graph, most, out);
+  NodeId *nodes = arena_array(out, NodeId, most);
   StepId *old = arena_array(out, StepId, most);
   StepId *now = arena_array(out, StepId, line->len); /* by old step: its newest run */
   bool *is_clone = arena_zarray(out, bool, most);
@@ -408,10 +408,9 @@ static Line with_clones(const Line *line, uint64_t *state, Arena *out) {
     old[len] = step;
     now[step] = len++;
   }
-  result.len = len;
   for (StepId step = 0; step < len; step++)
-    result.nodes[step] = line->nodes[old[step]];
-  line_lay_out(&result, out);
+    nodes[step] = line->nodes[old[step]];
+  Line result = line_new(graph, nodes, len, out);
   for (StepId step = 0; step < len; step++) {
     uint32_t first = result.first_source[step];
     for (uint32_t i = first; i < result.first_source[step + 1]; i++)

@@ -243,11 +243,11 @@ static bool leave_out(const Line *line, StepId gone, Line *result, Arena *arena)
     len += is_kept[step];
   }
   place[gone] = place[earlier];
-  *result = line_new(line->graph, len, arena);
+  NodeId *nodes = arena_array(arena, NodeId, len);
   for (StepId step = 0; step < line->len; step++) {
-    if (is_kept[step]) result->nodes[place[step]] = line->nodes[step];
+    if (is_kept[step]) nodes[place[step]] = line->nodes[step];
   }
-  line_lay_out(result, arena);
+  *result = line_new(line->graph, nodes, len, arena);
   for (StepId step = 0; step < line->len; step++) {
     uint32_t first = line->first_source[step], num = line->first_source[step + 1] - first;
     for (uint32_t i = 0; is_kept[step] && i < num; i++)

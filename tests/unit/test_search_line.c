@@ -264,11 +264,11 @@ END_TEST
 /* A line with the steps of these names; each reads the latest run of what it reads. */
 static Line line_named(const SearchFixture *search, const char *const *names, uint32_t len) {
   const SearchGraph *graph = &search->graph;
-  Line line = line_new(graph, len + 1, search->fixture.out);
+  NodeId *nodes = arena_array(search->fixture.out, NodeId, len + 1);
   for (StepId step = 0; step < len; step++)
-    line.nodes[step] = find_node(search, names[step]);
-  line.nodes[len] = graph->num_nodes - 1;
-  line_lay_out(&line, search->fixture.out);
+    nodes[step] = find_node(search, names[step]);
+  nodes[len] = graph->num_nodes - 1;
+  Line line = line_new(graph, nodes, len + 1, search->fixture.out);
   for (StepId step = 0; step <= len; step++) {
     uint32_t first = line.first_source[step];
     for (uint32_t i = first; i < line.first_source[step + 1]; i++) {

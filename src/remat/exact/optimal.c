@@ -91,19 +91,10 @@ static void remove_unread(const Model *model, Runs *runs, Arena *arena) {
 }
 
 static Line line_of_runs(const Line *line, const Runs *runs, Arena *out, Arena *arena) {
-  StepId *last = arena_array(arena, StepId, line->len);
-  Line result = line_new(line->graph, runs->list.len, out);
-  for (StepId step = 0; step < result.len; step++)
-    result.nodes[step] = line->nodes[runs->list.data[step].step];
-  line_lay_out(&result, out);
-  for (StepId step = 0; step < result.len; step++) {
-    StepId of = runs->list.data[step].step;
-    for (uint32_t k = line->first_source[of]; k < line->first_source[of + 1]; k++)
-      result.sources[result.first_source[step] + k - line->first_source[of]] =
-          last[line->sources[k]];
-    last[of] = step;
-  }
-  return result;
+  StepId *steps = arena_array(arena, StepId, runs->list.len);
+  for (uint32_t i = 0; i < runs->list.len; i++)
+    steps[i] = runs->list.data[i].step;
+  return line_of_steps(line, steps, runs->list.len, out, arena);
 }
 
 /* ---- rounds ---- */

@@ -36,9 +36,6 @@ typedef struct SearchRules {
 FoundLines search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
                        Patience *patience, Arena *out, Arena *scratch);
 
-/* The line of the lowest peak found that runs each node once, as the line given must do. */
-ScoredLine search_lowest_order(const Line *given, Patience *patience, Arena *out, Arena *scratch);
-
 /* The line of the lowest peak found, `known` included, which may be NULL. The search ends when that
  * is at most `least_bytes`. */
 FoundLines search_lowest(const Line *given, int64_t least_bytes, const ScoredLine *known,

@@ -276,30 +276,17 @@ static int by_seconds(const void *pa, const void *pb) {
 }
 
 static Line without_gone(const Trimmer *trimmer, Arena *out) {
-  const Line *line = trimmer->line;
-  StepId *step_of = arena_array(trimmer->arena, StepId, line->len);
+  Line line = *trimmer->line;
+  line.sources = trimmer->sources;
+  StepId *left = arena_array(trimmer->arena, StepId, line.len);
   uint32_t len = 0;
-  for (StepId step = 0; step < line->len; step++) {
-    step_of[step] = len;
-    len += !trimmer->is_gone[step];
+  for (StepId step = 0; step < line.len; step++) {
+    if (!trimmer->is_gone[step]) left[len++] = step;
   }
-  Line result = line_new(line->graph, len, out);
-  for (StepId step = 0; step < line->len; step++) {
-    if (!trimmer->is_gone[step]) result.nodes[step_of[step]] = line->nodes[step];
-  }
-  line_lay_out(&result, out);
-  for (StepId step = 0; step < line->len; step++) {
-    if (trimmer->is_gone[step]) continue;
-    uint32_t to = result.first_source[step_of[step]], from = line->first_source[step];
-    for (uint32_t i = 0; i < node_of(trimmer, step)->num_operands; i++)
-      result.sources[to + i] = step_of[trimmer->sources[from + i]];
-  }
-  return result;
+  return line_of_steps(&line, left, len, out, trimmer->arena);
 }
 
-Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
-                  Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
+static Trimmer trimmer_begin(const Line *line, int64_t limit_bytes, Arena *arena) {
   LineMemory memory = line_measure(line, arena);
   uint32_t num_sources = line->first_source[line->len], num_nodes = line->graph->num_nodes;
   Trimmer trimmer = {.line = line,
@@ -318,10 +305,8 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
   StepId *latest = arena_array(arena, StepId, num_nodes);
   LineOverwrites overwrites = line_overwrites(line, memory.root_of, arena, arena);
   memset(latest, 0xff, num_nodes * sizeof *latest);
-  VEC(Candidate) candidates = {0};
   for (StepId step = 0; step < line->len; step++) {
-    NodeId node = line->nodes[step];
-    NodeId value = node_value(line->graph, node);
+    NodeId value = node_value(line->graph, line->nodes[step]);
     trimmer.earlier[step] = latest[value];
     latest[value] = step;
     trimmer.overwriter[step] = NO_ID;
@@ -329,12 +314,22 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
       if (overwrites.by[part] < trimmer.overwriter[step])
         trimmer.overwriter[step] = overwrites.by[part];
     }
-    if (trimmer.earlier[step] != NO_ID)
-      *vec_push(arena, &candidates) = (Candidate){step, line->graph->nodes[node].seconds};
     for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
       *vec_push(arena, &trimmer.uses[line->sources[i]]) = (Use){step, i - line->first_source[step]};
       trimmer.num_uses[line->sources[i]]++;
     }
+  }
+  return trimmer;
+}
+
+Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
+                  Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  Trimmer trimmer = trimmer_begin(line, limit_bytes, arena);
+  VEC(Candidate) candidates = {0};
+  for (StepId step = 0; step < line->len; step++) {
+    if (trimmer.earlier[step] != NO_ID)
+      *vec_push(arena, &candidates) = (Candidate){step, node_of(&trimmer, step)->seconds};
   }
   if (candidates.len) qsort(candidates.data, candidates.len, sizeof *candidates.data, by_seconds);
   for (uint32_t pass = 0; pass < line->graph->parameters->trim_passes; pass++) {
