@@ -38,6 +38,7 @@ void attempt_free_work(Attempt *attempt) {
 void attempt_free(Attempt *attempt) {
   attempt_free_work(attempt);
   rh_module_free(attempt->result);
+  *attempt = (Attempt){0};
 }
 
 /* ---- the algorithm ---- */

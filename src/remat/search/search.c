@@ -77,7 +77,7 @@ static void keep(void *context, const Trial *trial) {
   }
   if (!trial->num_found || trial->kind == TRIAL_IMPROVE) return;
   Order *order = trial->order;
-  if (trial->kind == TRIAL_RULES) {
+  if (trial->kind == TRIAL_NEW_ORDER) {
     order->arena = arena_new(arena_options(search->scratch));
     order->line = line_copy(&trial->line, order->arena);
     order->merit = merit;
@@ -120,13 +120,14 @@ static void rank_orders(LineSearch *search) {
   search->num_orders = num_ranked;
 }
 
-static void try_rules(LineSearch *search) {
+static void try_orders(LineSearch *search) {
   const SearchRules *rules = search->goal.rules;
   search->num_orders = rules->keeps_order   ? 1
                        : rules->is_thorough ? NUM_ORDER_RULES
                                             : NUM_QUICK_ORDER_RULES;
   for (uint32_t i = 0; i < search->num_orders && has_steps(search); i++)
-    add_trial(search, (Trial){.kind = TRIAL_RULES, .rules = i, .order = &search->orders[i]});
+    add_trial(search,
+              (Trial){.kind = TRIAL_NEW_ORDER, .order_rules = i, .order = &search->orders[i]});
   run_trials(search);
   rank_orders(search);
   search->is_tight = !best_of(search)->score.is_met;
@@ -139,8 +140,8 @@ static void run_heat(LineSearch *search, const Heat *heat) {
   uint32_t num_orders = is_sure ? heat->num_orders : heat->num_unsure_orders;
   if (num_orders > search->num_orders) num_orders = search->num_orders;
   for (uint32_t i = 0; i < num_orders * num_prices && !has_ended(search); i++)
-    add_trial(search, (Trial){.kind = TRIAL_ORDER,
-                              .prices = heat->first_price + i % num_prices,
+    add_trial(search, (Trial){.kind = TRIAL_KNOWN_ORDER,
+                              .price_rules = heat->first_price + i % num_prices,
                               .order = &search->orders[i / num_prices]});
   run_trials(search);
   rank_orders(search);
@@ -223,7 +224,7 @@ static bool search_from_known(LineSearch *search) {
 static void search_all(LineSearch *search) {
   if (search_from_known(search)) return;
   kept_free(&search->candidates);
-  try_rules(search);
+  try_orders(search);
   if (search->goal.rules->is_thorough) {
     improve(search, 1);
     run_first_heat(search);

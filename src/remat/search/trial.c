@@ -90,8 +90,8 @@ typedef struct TrialRun {
   Trial *trial;
   Line order;
   ScoredLine hoisted;
-  uint32_t prices;    /* the rules for prices */
-  uint32_t num_known; /* lines found before the order was priced */
+  uint32_t price_rules; /* number of those that the order is priced by */
+  uint32_t num_known;   /* lines found before the order was priced */
   Arena *out, *scratch;
 } TrialRun;
 
@@ -129,8 +129,8 @@ static bool is_known(const Trials *trials, const Line *line) {
 static bool make_order(TrialRun *run) {
   Trial *trial = run->trial;
   bool is_new;
-  trial->line = trial_make_order(run->goal, run->trials->given, trial->rules, &trial->patience,
-                                 &is_new, run->out, run->scratch);
+  trial->line = trial_make_order(run->goal, run->trials->given, trial->order_rules,
+                                 &trial->patience, &is_new, run->out, run->scratch);
   trial->num_spent_on_order = trial->patience.num_spent;
   run->order = trial->line;
   return is_new && !is_known(run->trials, &trial->line);
@@ -152,7 +152,7 @@ static bool hoist_again(TrialRun *run) {
   const Goal *goal = run->goal;
   Trial *trial = run->trial;
   double share = trial->improved->score.is_met ? lower[trial->level % num_lower] : 1;
-  run->prices = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
+  run->price_rules = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
   run->order = trial->improved->line;
   if (!goal->rules->keeps_order)
     run->order = hoist(&run->order, share_of(goal, share), &rules[trial->level & 1],
@@ -181,7 +181,7 @@ static bool trim(TrialRun *run) {
 /* Decides what an order recomputes. */
 static bool price(TrialRun *run) {
   ScoredLine found =
-      price_line(&run->order, run->goal->limit_bytes, &price_rules[run->prices],
+      price_line(&run->order, run->goal->limit_bytes, &price_rules[run->price_rules],
                  run->goal->rules->keeps_order, &run->trial->patience, run->out, run->scratch);
   add_found(run->trial, &found, false);
   return true;
@@ -237,17 +237,17 @@ static bool drop_invalid(TrialRun *run) {
   return true;
 }
 
-#define BY_RULES (1u << TRIAL_RULES)
-#define OF_ORDER (1u << TRIAL_ORDER)
+#define NEW_ORDER (1u << TRIAL_NEW_ORDER)
+#define KNOWN_ORDER (1u << TRIAL_KNOWN_ORDER)
 #define IMPROVING (1u << TRIAL_IMPROVE)
 
 /* What is done in a trial, from the first row to the last one. */
 static const TrialMove moves[] = {
-    {.kinds = BY_RULES, .apply = make_order},
-    {.kinds = OF_ORDER, .apply = take_order},
+    {.kinds = NEW_ORDER, .apply = make_order},
+    {.kinds = KNOWN_ORDER, .apply = take_order},
     {.kinds = IMPROVING, .apply = hoist_again},
     {.kinds = IMPROVING, .is_of_use = has_hoisted, .apply = trim},
-    {.kinds = BY_RULES | OF_ORDER | IMPROVING, .apply = price},
+    {.kinds = NEW_ORDER | KNOWN_ORDER | IMPROVING, .apply = price},
     {.kinds = IMPROVING, .is_of_use = is_mendable, .apply = mend},
     {.kinds = IMPROVING, .is_of_use = may_be_invalid, .apply = drop_invalid},
 };
@@ -259,7 +259,7 @@ static void run_trial(void *context, uint32_t number, Arena *out, Arena *scratch
   TrialRun run = {.trials = trials,
                   .goal = &trials->goal,
                   .trial = trial,
-                  .prices = trial->prices,
+                  .price_rules = trial->price_rules,
                   .out = out,
                   .scratch = scratch};
   trial->num_found = 0;
@@ -277,7 +277,7 @@ static void conclude(Trials *trials, uint32_t number, bool has_run, Arena *out) 
   Trial *trial = &trials->list[number];
   uint64_t num_steps = patience_steps_left(trials->patience);
   /* By itself it would have seen that an order beside it is the same. */
-  if (trial->num_found && trial->kind == TRIAL_RULES && is_known(trials, &trial->line)) {
+  if (trial->num_found && trial->kind == TRIAL_NEW_ORDER && is_known(trials, &trial->line)) {
     trial->num_found = 0;
     trial->patience.num_spent = trial->num_spent_on_order;
   }

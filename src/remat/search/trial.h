@@ -31,17 +31,17 @@ typedef struct Order {
 } Order;
 
 typedef enum TrialKind {
-  TRIAL_RULES,   /* makes an order by rules, and prices it */
-  TRIAL_ORDER,   /* prices a known order */
-  TRIAL_IMPROVE, /* goes on from a line */
+  TRIAL_NEW_ORDER,   /* makes an order, and prices it */
+  TRIAL_KNOWN_ORDER, /* prices a known order */
+  TRIAL_IMPROVE,     /* goes on from a line */
 } TrialKind;
 
 enum { MAX_FROM_TRIAL = 4 };
 
 typedef struct Trial {
   TrialKind kind;
-  uint32_t rules;             /* number of the rules that make the order */
-  uint32_t prices;            /* number of the rules for prices */
+  uint32_t order_rules;       /* number of the rules that make the order */
+  uint32_t price_rules;       /* number of those that it is priced by */
   uint32_t level;             /* how often candidates have been improved before */
   Order *order;               /* that is made, or known */
   const ScoredLine *improved; /* the line that it goes on from */
@@ -74,7 +74,7 @@ void trials_run(Trials *trials, TrialKeepFn *keep, void *context);
 
 /* The order that rules make of a line. `is_new` is false if it is known to be that of other rules.
  */
-Line trial_make_order(const Goal *goal, const Line *given, uint32_t rules, Patience *patience,
+Line trial_make_order(const Goal *goal, const Line *given, uint32_t order_rules, Patience *patience,
                       bool *is_new, Arena *out, Arena *scratch);
 
 /* A line with less excess by what it computes again besides, trimmed. */
