@@ -172,15 +172,21 @@ START_TEST(the_best_lines_are_kept) {
   Line line = line_of_graph(&search.graph, search.fixture.out);
   KeptLines kept = {.scratch = search.fixture.scratch};
   ScoredLine slow = scored_like(&line, true, 90, 3), fast = scored_like(&line, true, 95, 2);
-  ScoredLine high = scored_like(&line, false, 130, 1), low = scored_like(&line, false, 120, 5);
+  ScoredLine high = scored_like(&line, false, 130, 1), low = scored_like(&line, false, 85, 5);
   const ScoredLine *added[] = {&high, &slow, &low, &fast, &slow, &high};
-  for (size_t i = 0; i < sizeof added / sizeof *added; i++)
-    kept_add(&kept, added[i]);
-  ck_assert_uint_eq(kept.len, 4); /* each once */
-  const ScoredLine *ranked[] = {&fast, &slow, &low, &high};
-  for (uint32_t i = 0; i < kept.len; i++) {
-    ck_assert_int_eq(kept.list[i].scored.score.bytes, ranked[i]->score.bytes);
-    ck_assert_ptr_ne(kept.list[i].scored.line.nodes, line.nodes);
+  const ScoredLine *ranked[][4] = {[KEPT_BY_SCORE] = {&fast, &slow, &low, &high},
+                                   [KEPT_BY_PEAK] = {&low, &slow, &fast, &high},
+                                   [KEPT_BY_MERIT] = {&high, &fast, &slow, &low}};
+  for (KeptBy by = KEPT_BY_MERIT + 1; by-- > KEPT_BY_SCORE;) {
+    kept_free(&kept);
+    kept.by = by;
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+      kept_add(&kept, added[i]);
+    ck_assert_uint_eq(kept.len, 4); /* each once */
+    for (uint32_t i = 0; i < kept.len; i++) {
+      ck_assert_int_eq(kept.list[i].scored.score.bytes, ranked[by][i]->score.bytes);
+      ck_assert_ptr_ne(kept.list[i].scored.line.nodes, line.nodes);
+    }
   }
   for (int i = 0; i < 2 * MAX_KEPT; i++) {
     ScoredLine other = scored_like(&line, true, 80, 1 - 0.01 * i);

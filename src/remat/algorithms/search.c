@@ -10,7 +10,20 @@
  * Where values may be kept in other forms (compressed, narrowed, on the host), the copies are
  * priced as recomputations are (forms.h). Besides, XLA's pass chooses some that free a part of what
  * is missing, and the search goes on from there: once for the whole, once for a half. The best of
- * these and of the search alone is taken. */
+ * these and of the search alone is taken.
+ *
+ * The files of remat/search, from the outside to the inside:
+ *
+ *     driver.c       the entry, from several beginnings, as for other budgets, and with more steps
+ *     limits.c       the entry, under one limit for lines after the other
+ *     tree.c         one computation, and what it calls where that must need less
+ *     take.c         which of the lines found is applied: they are measured by the model of the job
+ *     computation.c  the lines of one computation, with loops that run again and without
+ *     search.c       the lines for one limit, or of the lowest peak, found by trials
+ *     trial.c        one trial: an order, and what it recomputes (hoist.c, price.c, mend.c, trim.c)
+ *     scored.c       lines with their scores
+ *     line.c         orders in which nodes run, and what they need
+ *     graph.c        a computation as nodes (context.c: what all of them have in common) */
 #include "remat/job/algorithm.h"
 #include "remat/job/drive.h"
 #include "remat/search/driver.h"

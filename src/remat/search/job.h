@@ -1,6 +1,5 @@
-/* What the parts of the search share: computation.c searches one computation, take.c applies what
- * it finds and measures it, tree.c reduces a computation and what it calls, limits.c does so for
- * the entry under several limits, and driver.c from several beginnings and for several budgets. */
+/* What the outer files of the search share, from computation.c to driver.c; which of them does what
+ * is said in remat/algorithms/search.c. */
 #ifndef REMAT_HLO_REMAT_SEARCH_JOB_H
 #define REMAT_HLO_REMAT_SEARCH_JOB_H
 
