@@ -10,10 +10,12 @@
 
 /* What a line of the entry came to. */
 typedef struct Figures {
-  int64_t line_bytes, line_peak_bytes; /* of the line that was best before packing counted: as lines
-                                          are measured, and by the model of the job */
-  Score taken;                         /* of the line that was taken, by the model of the job */
-  bool is_free;                        /* that recomputes nothing */
+  /* of the line that was the best one before packing counted: */
+  int64_t line_bytes;      /* its peak as lines are measured */
+  int64_t line_peak_bytes; /* and by the model of the job */
+  /* of the line that was taken: */
+  Score taken;  /* by the model of the job */
+  bool is_free; /* it recomputes nothing */
 } Figures;
 
 /* What a search has come to, with the module that came out. */
@@ -43,10 +45,10 @@ typedef struct SearchJob {
   uint32_t num_steps;
   CompId unmet_comp;       /* a computation for which no line without repeated loops met a limit, */
   LineLimit unmet;         /* and that limit */
-  Figures entry;           /* the last time that a line was applied to it */
+  Figures entry;           /* of the line that was applied to the entry last */
   Result round;            /* the best line of the entry before what it calls was reduced */
-  KnownLines found;        /* by the last search of the entry */
-  const KnownLines *known; /* by one with a limit nearby; NULL = by none */
+  KnownLines found;        /* lines that the last search of the entry has found */
+  const KnownLines *known; /* to go on from, of a limit nearby; or NULL */
   int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
 } SearchJob;
@@ -100,8 +102,7 @@ void take_line(SearchJob *search, CompId comp, const ScoredLine *scored);
  * `search->entry`. */
 void take_first_met(SearchJob *search, const FoundLines *found, Arena *arena);
 
-/* Reduces a computation to a limit: itself, and where that does
- * not suffice, what it calls. */
+/* Reduces a computation to a limit: itself, and where that does not suffice, what it calls. */
 void search_tree(SearchJob *search, CompId comp, LineLimit limit);
 
 #endif

@@ -123,6 +123,15 @@ static bool take_reordered(void *of, uint32_t number) {
   return true;
 }
 
+/* The line, mended and trimmed for another limit. */
+static const ScoredLine *fit_to(Taking *taking, const ScoredLine *line, int64_t limit_bytes) {
+  SearchJob *search = taking->search;
+  ScoredLine *found = arena_alloc(taking->arena, sizeof *found);
+  *found = search_lowered(line, limit_bytes, &search->rules, search->job->patience, taking->arena,
+                          search->scratch);
+  return found;
+}
+
 static bool may_lower(void *of) {
   Taking *taking = of;
   return found_best(taking->found)->score.is_met && !taking->of_best.is_met;
@@ -132,18 +141,15 @@ static bool may_lower(void *of) {
 static bool take_lowered(void *of, uint32_t number) {
   static const double factors[] = {0.25, 0.5, 1, 2, 4}; /* of what is missing */
   Taking *taking = of;
-  SearchJob *search = taking->search;
   if (number == taking->num_taken) return false;
   Taken taken = taking->taken[number];
-  RematJob *job = search->job;
   const ScoredLine *line = taken.line;
+  int64_t budget = taking->search->job->peak_limit.bytes;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
-    double missing = factors[i] * (double)(taken.bytes - job->peak_limit.bytes);
+    double missing = factors[i] * (double)(taken.bytes - budget);
     int64_t limit_bytes = line->score.bytes - (int64_t)missing;
-    ScoredLine *lowered = arena_alloc(taking->arena, sizeof *lowered);
     if (limit_bytes <= 0) break;
-    *lowered = search_lowered(line, limit_bytes, &search->rules, job->patience, taking->arena,
-                              search->scratch);
+    const ScoredLine *lowered = fit_to(taking, line, limit_bytes);
     bool is_worse = taking->of_best.is_met && lowered->score.seconds > taking->of_best.seconds;
     if (lowered->score.bytes >= line->score.bytes || is_worse) break;
     take(taking, lowered);
@@ -158,16 +164,13 @@ static bool take_raised(void *of, uint32_t number) {
   static const double factors[] = {1, 0.5, 0.25}; /* of the room */
   Taking *taking = of;
   (void)number;
-  SearchJob *search = taking->search;
-  RematJob *job = search->job;
+  const RematJob *job = taking->search->job;
   const ScoredLine *line = taking->best;
   int64_t room = job->peak_limit.bytes - taking->of_best.bytes;
   if (room <= job->peak_limit.bytes / job->parameters->search_room) return false;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
     int64_t limit_bytes = line->score.bytes + (int64_t)(factors[i] * (double)room);
-    ScoredLine *raised = arena_alloc(taking->arena, sizeof *raised);
-    *raised = search_lowered(line, limit_bytes, &search->rules, job->patience, taking->arena,
-                             search->scratch);
+    const ScoredLine *raised = fit_to(taking, line, limit_bytes);
     if (raised->score.seconds >= line->score.seconds) break;
     take(taking, raised);
     if (taking->of_last.is_met) break;
