@@ -291,15 +291,16 @@ static double excess_of(const Line *line, int64_t limit_bytes, Arena *arena) {
   return line_excess(line, &memory, limit_bytes);
 }
 
-static void check_priced(const PricedLine *priced, int64_t limit_bytes, const char *what,
+static void check_priced(const ScoredLine *priced, int64_t limit_bytes, const char *what,
                          const Sample *sample) {
   check_line(&priced->line, what, sample);
   Arena *arena = arena_new(NULL);
   LineMemory memory = line_measure(&priced->line, arena);
-  ck_assert_msg(memory.peak_bytes == priced->peak_bytes && memory.seconds == priced->seconds &&
-                    priced->fits == (memory.peak_bytes <= limit_bytes),
+  ck_assert_msg(memory.peak_bytes == priced->score.bytes &&
+                    memory.seconds == priced->score.seconds &&
+                    priced->score.is_met == (memory.peak_bytes <= limit_bytes),
                 "%s: claims %" PRId64 " bytes and %g seconds, has %" PRId64 " and %g\n%s", what,
-                priced->peak_bytes, priced->seconds, memory.peak_bytes, memory.seconds,
+                priced->score.bytes, priced->score.seconds, memory.peak_bytes, memory.seconds,
                 sample_shown(sample));
   Line given = line_of_graph(priced->line.graph, arena);
   int64_t least_bytes = line_least_bytes(&given, arena);
@@ -379,7 +380,7 @@ static bool makes_held_part(const SearchGraph *graph, NodeId number) {
 static Line with_clones(const Line *line, uint64_t *state, Arena *out) {
   const SearchGraph *graph = line->graph;
   uint32_t most = 4 * line->len + 8, len = 0;
-  Line result = line_new(graph, most, out);
+  NodeId *nodes = arena_array(out, NodeId, most);
   StepId *old = arena_array(out, StepId, most);
   StepId *now = arena_array(out, StepId, line->len); /* by old step: its newest run */
   bool *is_clone = arena_zarray(out, bool, most);
@@ -407,10 +408,9 @@ static Line with_clones(const Line *line, uint64_t *state, Arena *out) {
     old[len] = step;
     now[step] = len++;
   }
-  result.len = len;
   for (StepId step = 0; step < len; step++)
-    result.nodes[step] = line->nodes[old[step]];
-  line_lay_out(&result, out);
+    nodes[step] = line->nodes[old[step]];
+  Line result = line_new(graph, nodes, len, out);
   for (StepId step = 0; step < len; step++) {
     uint32_t first = result.first_source[step];
     for (uint32_t i = first; i < result.first_source[step + 1]; i++)
@@ -486,10 +486,10 @@ static void check_prices(const Line *line, int64_t limit_bytes, const Sample *sa
     Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
     char what[100];
     snprintf(what, sizeof what, "priced by rules %d, limit %" PRId64, i, limit_bytes);
-    PricedLine priced = price_line(line, limit_bytes, &rules[i / 2], i % 2, NULL, arena, scratch);
+    ScoredLine priced = price_line(line, limit_bytes, &rules[i / 2], i % 2, NULL, arena, scratch);
     if (i % 2) check_places(&priced.line, line, what, sample);
     check_priced(&priced, limit_bytes, what, sample);
-    if (priced.fits) check_trimmed(&priced.line, limit_bytes, what, sample);
+    if (priced.score.is_met) check_trimmed(&priced.line, limit_bytes, what, sample);
     check_mended(&priced.line, limit_bytes, what, sample);
     arena_free(scratch);
     arena_free(arena);
@@ -639,12 +639,12 @@ static void check_applied(const rh_module *scheduled, const MemoryModel *model, 
 /* ---- other forms ---- */
 
 /* A line whose readers may read copies back is valid, and measures as it claims. */
-static void check_with_forms(const PricedLine *priced, const char *what, const Sample *sample) {
+static void check_with_forms(const ScoredLine *priced, const char *what, const Sample *sample) {
   Arena *arena = arena_new(NULL);
   ck_assert_msg(line_is_valid(&priced->line, arena), "%s: not valid\n%s", what,
                 sample_shown(sample));
   LineMemory memory = line_measure(&priced->line, arena);
-  ck_assert_msg(memory.peak_bytes == priced->peak_bytes && memory.seconds == priced->seconds,
+  ck_assert_msg(memory.peak_bytes == priced->score.bytes && memory.seconds == priced->score.seconds,
                 "%s: it measures otherwise\n%s", what, sample_shown(sample));
   arena_free(arena);
 }
@@ -670,13 +670,13 @@ static void check_forms(const rh_module *scheduled, const MemoryModel *model, Co
   int64_t limit_bytes =
       1 + line_measure(&given, arena).peak_bytes / 8 * (1 + random_below(state, 7));
   PriceRules prices = {20, 0.5, 10, 0.1, 1};
-  PricedLine priced = price_line(&given, limit_bytes, &prices, false, NULL, arena, scratch);
+  ScoredLine priced = price_line(&given, limit_bytes, &prices, false, NULL, arena, scratch);
   check_with_forms(&priced, "priced with forms", sample);
   Line trimmed = line_trimmed(&priced.line, limit_bytes, NULL, arena, scratch);
   ck_assert(line_is_valid(&trimmed, scratch));
-  ck_assert(!priced.fits || line_measure(&trimmed, arena).peak_bytes <= limit_bytes);
+  ck_assert(!priced.score.is_met || line_measure(&trimmed, arena).peak_bytes <= limit_bytes);
   SearchRules rules = {.is_thorough = random_below(state, 4) == 0};
-  PricedLine found = search_line(&given, limit_bytes, &rules, NULL, NULL, arena, scratch);
+  ScoredLine found = search_line(&given, limit_bytes, &rules, NULL, arena, scratch).list[0];
   check_with_forms(&found, "search_line with forms", sample);
   Line *applicable[] = {&priced.line, &trimmed, &found.line};
   Applied applied = line_apply(applicable[random_below(state, 3)], &setting.job, arena, scratch);
@@ -711,12 +711,12 @@ static void check_graph(const SearchGraph *graph, const Sample *sample) {
   ck_assert(end & NODE_IS_END && !(end & NODE_CAN_CLONE));
 }
 
-static PricedLine search_with(const Line *given, int64_t limit_bytes, SearchRules rules,
+static ScoredLine search_with(const Line *given, int64_t limit_bytes, SearchRules rules,
                               unsigned num_threads, uint64_t num_steps, Arena *arena) {
   Arena *scratch = arena_new(NULL);
   Patience patience = patience_part(NULL, num_steps);
   rules.num_threads = num_threads;
-  PricedLine found = search_line(given, limit_bytes, &rules, &patience, NULL, arena, scratch);
+  ScoredLine found = search_line(given, limit_bytes, &rules, &patience, arena, scratch).list[0];
   arena_free(scratch);
   return found;
 }
@@ -726,10 +726,10 @@ static void check_threads(const Line *given, int64_t limit_bytes, const SearchRu
                           uint64_t *state, const Sample *sample) {
   Arena *arena = arena_new(NULL);
   uint64_t num_steps = (uint64_t)given->len << random_below(state, 16);
-  PricedLine one = search_with(given, limit_bytes, *rules, 1, num_steps, arena);
+  ScoredLine one = search_with(given, limit_bytes, *rules, 1, num_steps, arena);
   check_priced(&one, limit_bytes, "search_line with few steps", sample);
   for (unsigned num_threads = 1; num_threads <= 3; num_threads++) {
-    PricedLine found = search_with(given, limit_bytes, *rules, num_threads, num_steps, arena);
+    ScoredLine found = search_with(given, limit_bytes, *rules, num_threads, num_steps, arena);
     ck_assert_msg(found.line.len == one.line.len &&
                       memcmp(found.line.nodes, one.line.nodes, one.line.len * sizeof(NodeId)) == 0,
                   "%u threads find something else\n%s", num_threads, sample_shown(sample));
@@ -739,15 +739,15 @@ static void check_threads(const Line *given, int64_t limit_bytes, const SearchRu
 
 /* A search that begins with lines for another limit is right, and no worse than one of them that is
  * within its own. Returns what it finds. */
-static PricedLine check_known(const PricedLine *found, const Line *given, int64_t limit_bytes,
+static ScoredLine check_known(const ScoredLine *found, const Line *given, int64_t limit_bytes,
                               SearchRules rules, const Sample *sample, Arena *arena) {
   Arena *scratch = arena_new(NULL);
-  OtherLines known = {.list = {*found}, .len = 1};
+  FoundLines known = {.list = {*found}, .len = 1};
   rules.known = &known;
-  PricedLine again = search_line(given, limit_bytes, &rules, NULL, NULL, arena, scratch);
+  ScoredLine again = search_line(given, limit_bytes, &rules, NULL, arena, scratch).list[0];
   check_priced(&again, limit_bytes, "search_line with a known line", sample);
-  if (found->peak_bytes <= limit_bytes)
-    ck_assert_msg(again.fits && again.seconds <= found->seconds * (1 + 1e-9),
+  if (found->score.bytes <= limit_bytes)
+    ck_assert_msg(again.score.is_met && again.score.seconds <= found->score.seconds * (1 + 1e-9),
                   "search_line is worse than the line it knows\n%s", sample_shown(sample));
   arena_free(scratch);
   return again;
@@ -778,18 +778,18 @@ static void check_comp(const rh_module *scheduled, const MemoryModel *model,
   check_prices(&given, limit_bytes, sample);
   SearchRules rules = {.keeps_order = random_below(state, 4) == 0,
                        .is_thorough = random_below(state, 4) == 0};
-  PricedLine found = search_line(&given, limit_bytes, &rules, NULL, NULL, arena, scratch);
+  ScoredLine found = search_line(&given, limit_bytes, &rules, NULL, arena, scratch).list[0];
   check_priced(&found, limit_bytes, "search_line", sample);
   check_applied(scheduled, model, comp, &found.line, wanted, "search_line", sample);
   check_threads(&given, limit_bytes, &rules, state, sample);
   int64_t near_bytes = limit_bytes / 100 * (int64_t)(90 + random_below(state, 20));
-  PricedLine again = check_known(&found, &given, near_bytes, rules, sample, arena);
+  ScoredLine again = check_known(&found, &given, near_bytes, rules, sample, arena);
   check_applied(scheduled, model, comp, &again.line, wanted, "with a known line", sample);
   rules.is_thorough = false;
-  PricedLine lowest = search_lowest(&given, 0, NULL, &rules, NULL, NULL, arena, scratch);
-  lowest.fits = true;
-  check_priced(&lowest, lowest.peak_bytes, "search_lowest", sample);
-  ck_assert_msg(lowest.peak_bytes <= peak_bytes, "search_lowest raises the peak\n%s",
+  ScoredLine lowest = search_lowest(&given, 0, NULL, &rules, NULL, arena, scratch).list[0];
+  lowest.score.is_met = true;
+  check_priced(&lowest, lowest.score.bytes, "search_lowest", sample);
+  ck_assert_msg(lowest.score.bytes <= peak_bytes, "search_lowest raises the peak\n%s",
                 sample_shown(sample));
   check_applied(scheduled, model, comp, &lowest.line, wanted, "search_lowest", sample);
   Line cloned = with_clones(&given, state, arena);

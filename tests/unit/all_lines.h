@@ -129,9 +129,9 @@ typedef struct Trial {
 static inline Line make_line(const Trial *trial, bool reads_first) {
   const SearchGraph *graph = trial->graph;
   StepId run_of[MAX_NODES];
-  Line line = line_new(graph, trial->len, trial->arena);
-  memcpy(line.nodes, trial->nodes, trial->len * sizeof *line.nodes);
-  line_lay_out(&line, trial->arena);
+  NodeId *nodes = arena_array(trial->arena, NodeId, trial->len);
+  memcpy(nodes, trial->nodes, trial->len * sizeof *nodes);
+  Line line = line_new(graph, nodes, trial->len, trial->arena);
   memset(run_of, 0xff, sizeof run_of);
   for (StepId step = 0; step < line.len; step++) {
     const SearchNode *node = &graph->nodes[line.nodes[step]];

@@ -18,7 +18,7 @@ static void check_valid(const Line *line, const char *what, uint32_t seed, Arena
 }
 
 static double excess_of(const Line *line, int64_t limit_bytes, Arena *scratch) {
-  return priced_measure(line, limit_bytes, scratch).excess;
+  return scored_measure(line, limit_bytes, scratch).excess;
 }
 
 /* ---- hoisting: all orders ---- */
@@ -97,22 +97,22 @@ END_TEST
 
 /* ---- prices, mending and searches: all lines ---- */
 
-typedef PricedLine Change(const Line *line, int64_t limit_bytes, Arena *out, Arena *scratch);
+typedef ScoredLine Change(const Line *line, int64_t limit_bytes, Arena *out, Arena *scratch);
 
-static PricedLine priced(const Line *line, int64_t limit_bytes, Arena *out, Arena *scratch) {
+static ScoredLine priced(const Line *line, int64_t limit_bytes, Arena *out, Arena *scratch) {
   static const PriceRules rules = {.num_rounds = 48, .rate = 0.5, .gain = 10, .spread = 0.1};
-  PricedLine found = price_line(line, limit_bytes, &rules, true, NULL, out, scratch);
-  return priced_trimmed(&found.line, limit_bytes, NULL, out, scratch);
+  ScoredLine found = price_line(line, limit_bytes, &rules, true, NULL, out, scratch);
+  return scored_trimmed(&found.line, limit_bytes, NULL, out, scratch);
 }
 
-static PricedLine mended(const Line *line, int64_t limit_bytes, Arena *out, Arena *scratch) {
+static ScoredLine mended(const Line *line, int64_t limit_bytes, Arena *out, Arena *scratch) {
   Line found = line_mended(line, limit_bytes, true, NULL, out, scratch);
-  return priced_trimmed(&found, limit_bytes, NULL, out, scratch);
+  return scored_trimmed(&found, limit_bytes, NULL, out, scratch);
 }
 
-static PricedLine searched(const Line *line, int64_t limit_bytes, Arena *out, Arena *scratch) {
+static ScoredLine searched(const Line *line, int64_t limit_bytes, Arena *out, Arena *scratch) {
   static const SearchRules rules = {.keeps_order = true, .is_thorough = true};
-  return search_line(line, limit_bytes, &rules, NULL, NULL, out, scratch);
+  return search_line(line, limit_bytes, &rules, NULL, out, scratch).list[0];
 }
 
 static const struct {
@@ -137,22 +137,22 @@ START_TEST(lines_are_as_good_as_most) {
     Trial trial = {.graph = &graph, .reads_originals = true, .arena = arena};
     visit_all_lines(&trial);
     Line line = line_of_graph(&graph, arena);
-    PricedLine given = priced_measure(&line, 0, scratch);
+    ScoredLine given = scored_measure(&line, 0, scratch);
     double least = INFINITY;
-    for (int64_t limit = 0; limit < given.peak_bytes; limit++) {
+    for (int64_t limit = 0; limit < given.score.bytes; limit++) {
       if (trial.least[limit] < least) least = trial.least[limit];
-      PricedLine found = changes[_i].change(&line, limit, arena, scratch);
+      ScoredLine found = changes[_i].change(&line, limit, arena, scratch);
       check_valid(&found.line, name, seed, scratch);
-      PricedLine again = priced_measure(&found.line, limit, scratch);
-      ck_assert(again.fits == found.fits && again.peak_bytes == found.peak_bytes);
+      ScoredLine again = scored_measure(&found.line, limit, scratch);
+      ck_assert(again.score.is_met == found.score.is_met && again.score.bytes == found.score.bytes);
       double bound = line_time_bound(&line, limit, NULL, scratch);
-      double more = found.seconds - given.seconds;
-      ck_assert_msg(!found.fits || more >= bound * (1 - 1e-9),
+      double more = found.score.seconds - given.score.seconds;
+      ck_assert_msg(!found.score.is_met || more >= bound * (1 - 1e-9),
                     "graph %u, limit %d: %s adds %g, but %g is the least", seed, (int)limit, name,
                     more, bound);
       if (isinf(least)) continue;
       num_possible++;
-      if (!found.fits) continue;
+      if (!found.score.is_met) continue;
       num_met++;
       added += more;
       least_added += least;
@@ -180,7 +180,7 @@ START_TEST(no_line_needs_less_than_the_bound) {
     visit_all_lines(&trial);
     Line line = line_of_graph(&graph, arena);
     int64_t bound = line_least_bytes(&line, scratch);
-    int64_t least = priced_measure(&line, 0, scratch).peak_bytes;
+    int64_t least = scored_measure(&line, 0, scratch).score.bytes;
     for (int64_t limit = least; limit-- > 0;) {
       if (!isinf(trial.least[limit])) least = limit;
     }
@@ -243,11 +243,11 @@ static bool leave_out(const Line *line, StepId gone, Line *result, Arena *arena)
     len += is_kept[step];
   }
   place[gone] = place[earlier];
-  *result = line_new(line->graph, len, arena);
+  NodeId *nodes = arena_array(arena, NodeId, len);
   for (StepId step = 0; step < line->len; step++) {
-    if (is_kept[step]) result->nodes[place[step]] = line->nodes[step];
+    if (is_kept[step]) nodes[place[step]] = line->nodes[step];
   }
-  line_lay_out(result, arena);
+  *result = line_new(line->graph, nodes, len, arena);
   for (StepId step = 0; step < line->len; step++) {
     uint32_t first = line->first_source[step], num = line->first_source[step + 1] - first;
     for (uint32_t i = 0; is_kept[step] && i < num; i++)
@@ -263,11 +263,11 @@ START_TEST(nothing_that_can_go_is_left) {
     Random random = {seed};
     SearchGraph graph = random_graph(&random, true, arena);
     Line line = random_line(&graph, &random, arena);
-    PricedLine given = priced_measure(&line, 0, scratch);
-    int64_t limit = given.peak_bytes + below(&random, 3);
-    PricedLine found = priced_trimmed(&line, limit, NULL, arena, scratch);
+    ScoredLine given = scored_measure(&line, 0, scratch);
+    int64_t limit = given.score.bytes + below(&random, 3);
+    ScoredLine found = scored_trimmed(&line, limit, NULL, arena, scratch);
     check_valid(&found.line, "trimming", seed, scratch);
-    ck_assert(found.fits && found.seconds <= given.seconds);
+    ck_assert(found.score.is_met && found.score.seconds <= given.score.seconds);
     num_gone += line.len - found.line.len;
     for (StepId step = 0; step < found.line.len; step++) {
       Line less;

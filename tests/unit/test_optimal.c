@@ -9,12 +9,6 @@ enum { NUM_GRAPHS = 500, NUM_OTHERS = 100 };
 static const OptimalRules rules = {
     .most_columns = 10000, .num_nodes = 100000, .keeps_places = true, .num_rounds = 50};
 
-static PricedLine unchanged(const Line *line, int64_t limit, Arena *arena) {
-  LineMemory memory = line_measure(line, arena);
-  return (PricedLine){*line, memory.peak_bytes <= limit, memory.peak_bytes, memory.seconds,
-                      line_excess(line, &memory, limit)};
-}
-
 /* Random graphs without dead code, for which a limit makes recomputation necessary. */
 typedef struct Case {
   SearchGraph graph;
@@ -53,13 +47,13 @@ START_TEST(best_of_all_lines_is_found) {
     visit_all_lines(&trial);
     double least = INFINITY;
     for (int64_t limit = 0; next_limit(&trial, &limit, &least);) {
-      PricedLine known = unchanged(&made.line, limit, arena);
+      ScoredLine known = scored_measure(&made.line, limit, arena);
       OptimalLine found = optimal_line(&made.line, &known, limit, &rules, NULL, arena, scratch);
-      double added = found.priced.seconds - made.base;
+      double added = found.scored.score.seconds - made.base;
       ck_assert_int_eq(found.status, OPTIMAL_FOUND);
-      ck_assert(line_is_valid(&found.priced.line, scratch));
-      int64_t peak = line_measure(&found.priced.line, arena).peak_bytes;
-      ck_assert_msg(found.priced.fits && peak <= limit, "graph %u, limit %d: peak %d", seed,
+      ck_assert(line_is_valid(&found.scored.line, scratch));
+      int64_t peak = line_measure(&found.scored.line, arena).peak_bytes;
+      ck_assert_msg(found.scored.score.is_met && peak <= limit, "graph %u, limit %d: peak %d", seed,
                     (int)limit, (int)peak);
       ck_assert_msg(added <= least * (1 + 1e-6),
                     "graph %u, limit %d: %g is added, but %g is enough", seed, (int)limit, added,
@@ -110,14 +104,14 @@ START_TEST(values_may_be_computed_later) {
     arena_reset(arena, (ArenaMark){0});
     if (!make_case(seed, &made, arena)) continue;
     int64_t limit = line_measure(&made.line, arena).peak_bytes - 1;
-    PricedLine known = unchanged(&made.line, limit, arena);
+    ScoredLine known = scored_measure(&made.line, limit, arena);
     OptimalLine placed = optimal_line(&made.line, &known, limit, &rules, NULL, arena, scratch);
     OptimalLine later = optimal_line(&made.line, &known, limit, &later_rules, NULL, arena, scratch);
-    ck_assert(line_is_valid(&later.priced.line, scratch));
-    if (!placed.priced.fits) continue;
-    ck_assert(later.priced.fits);
-    ck_assert(later.priced.seconds <= placed.priced.seconds * (1 + 1e-6));
-    num_faster += later.priced.seconds < placed.priced.seconds * (1 - 1e-6);
+    ck_assert(line_is_valid(&later.scored.line, scratch));
+    if (!placed.scored.score.is_met) continue;
+    ck_assert(later.scored.score.is_met);
+    ck_assert(later.scored.score.seconds <= placed.scored.score.seconds * (1 + 1e-6));
+    num_faster += later.scored.score.seconds < placed.scored.score.seconds * (1 - 1e-6);
   }
   ck_assert_uint_gt(num_faster, 3);
   arena_free(scratch);
@@ -136,12 +130,12 @@ START_TEST(smaller_programs_are_solved) {
     arena_reset(arena, (ArenaMark){0});
     if (!make_case(seed, &made, arena)) continue;
     int64_t limit = line_measure(&made.line, arena).peak_bytes - 1;
-    PricedLine known = unchanged(&made.line, limit, arena);
+    ScoredLine known = scored_measure(&made.line, limit, arena);
     OptimalLine found = optimal_line(&made.line, &known, limit, &small, NULL, arena, scratch);
     num_refused += found.status == OPTIMAL_TOO_LARGE;
-    ck_assert(line_is_valid(&found.priced.line, scratch));
-    ck_assert_int_le(found.priced.peak_bytes, known.peak_bytes);
-    num_met += found.priced.fits;
+    ck_assert(line_is_valid(&found.scored.line, scratch));
+    ck_assert_int_le(found.scored.score.bytes, known.score.bytes);
+    num_met += found.scored.score.is_met;
   }
   ck_assert_uint_gt(num_met, 0);
   ck_assert_uint_gt(num_refused, 0);
@@ -161,9 +155,9 @@ START_TEST(large_lines_are_refused) {
     arena_reset(arena, (ArenaMark){0});
     (void)make_case(seed, &made, arena);
     int64_t limit = line_measure(&made.line, arena).peak_bytes / 2;
-    PricedLine known = unchanged(&made.line, limit, arena);
+    ScoredLine known = scored_measure(&made.line, limit, arena);
     OptimalLine found = optimal_line(&made.line, &known, limit, &small, NULL, arena, scratch);
-    ck_assert_int_eq(found.priced.peak_bytes, known.peak_bytes);
+    ck_assert_int_eq(found.scored.score.bytes, known.score.bytes);
     if (found.status == OPTIMAL_TOO_LARGE) {
       SolverEnd end;
       ck_assert(optimal_time_bound(&made.line, limit, &small, NULL, &end, scratch) == 0);

@@ -88,11 +88,11 @@ static const char *text_of(const FormFixture *forms, const Line *line) {
   return text;
 }
 
-static PricedLine price(const FormFixture *forms, int64_t limit_bytes) {
+static ScoredLine price(const FormFixture *forms, int64_t limit_bytes) {
   PriceRules rules = {60, 0.5, 10, 0, 0};
   Arena *out = forms->search.fixture.out, *scratch = forms->search.fixture.scratch;
-  PricedLine priced = price_line(&forms->given, limit_bytes, &rules, false, NULL, out, scratch);
-  ck_assert(priced.fits);
+  ScoredLine priced = price_line(&forms->given, limit_bytes, &rules, false, NULL, out, scratch);
+  ck_assert(priced.score.is_met);
   ck_assert(line_is_valid(&priced.line, scratch));
   return priced;
 }
@@ -116,7 +116,7 @@ START_TEST(the_cheapest_way_is_taken) {
   FormFixture forms;
   begin(&forms, choices[_i].body, choices[_i].modes, choices[_i].link_rate);
   int64_t peak_bytes = line_measure(&forms.given, forms.search.fixture.out).peak_bytes;
-  PricedLine priced = price(&forms, peak_bytes - 1);
+  ScoredLine priced = price(&forms, peak_bytes - 1);
   check_text(text_of(&forms, &priced.line), choices[_i].wanted, choices[_i].what);
   fixture_free(&forms.search.fixture);
 }
@@ -127,8 +127,8 @@ START_TEST(copies_are_taken_back_with_the_room_for_it) {
   begin(&forms, AROUND, RH_REMAT_OFFLOAD, 1e9);
   Arena *out = forms.search.fixture.out, *scratch = forms.search.fixture.scratch;
   int64_t peak_bytes = line_measure(&forms.given, out).peak_bytes;
-  PricedLine priced = price(&forms, peak_bytes - 1);
-  ck_assert_int_eq(priced.peak_bytes, peak_bytes - 4000);
+  ScoredLine priced = price(&forms, peak_bytes - 1);
+  ck_assert_int_eq(priced.score.bytes, peak_bytes - 4000);
   Line trimmed = line_trimmed(&priced.line, peak_bytes - 1, NULL, out, scratch);
   ck_assert(line_equals(&trimmed, &priced.line));
   trimmed = line_trimmed(&priced.line, peak_bytes, NULL, out, scratch);
@@ -143,7 +143,7 @@ START_TEST(forms_take_turns) {
   FormFixture forms;
   begin(&forms, THREE_GAPS, RH_REMAT_OFFLOAD | RH_REMAT_NARROW, 800);
   int64_t peak_bytes = line_measure(&forms.given, forms.search.fixture.out).peak_bytes;
-  PricedLine priced = price(&forms, peak_bytes - 1);
+  ScoredLine priced = price(&forms, peak_bytes - 1);
   check_text(
       text_of(&forms, &priced.line),
       "p z k q a b1 a> v1 w1 x1 <a r1 b2 v2 w2 x2 <a r2 g1 g2 g3 g4 g5 a> g6 g7 g8 b3 v3 w3 x3 "
@@ -159,11 +159,11 @@ START_TEST(steps_wait_for_copies) {
   begin(&forms, AROUND, RH_REMAT_OFFLOAD, 1000);
   Arena *out = forms.search.fixture.out, *scratch = forms.search.fixture.scratch;
   int64_t peak_bytes = line_measure(&forms.given, out).peak_bytes;
-  PricedLine priced = price(&forms, peak_bytes - 1);
+  ScoredLine priced = price(&forms, peak_bytes - 1);
   double seconds = line_measure(&forms.given, out).seconds;
   double stalls = line_stall_seconds(&priced.line, scratch);
   ck_assert_double_gt(stalls, 0);
-  ck_assert_double_eq_tol(priced.seconds, seconds + stalls, 1e-6);
+  ck_assert_double_eq_tol(priced.score.seconds, seconds + stalls, 1e-6);
   fixture_free(&forms.search.fixture);
 }
 END_TEST

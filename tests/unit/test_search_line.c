@@ -191,11 +191,11 @@ START_TEST(a_value_is_priced_around_the_peak) {
   Line line = line_of_graph(&search.graph, out);
   check_line(&search, &line, 224, "p z a b v w x r end");
   PriceRules rules = {60, 0.5, 10, 0, 0};
-  PricedLine priced = price_line(&line, 200, &rules, false, NULL, out, scratch);
-  ck_assert(priced.fits);
-  check_line(&search, &priced.line, priced.peak_bytes, "p z a b<1 v w x a r<2 end");
-  ck_assert_int_eq(priced.peak_bytes, 192);
-  PricedLine kept = price_line(&line, 224, &rules, false, NULL, out, scratch);
+  ScoredLine priced = price_line(&line, 200, &rules, false, NULL, out, scratch);
+  ck_assert(priced.score.is_met);
+  check_line(&search, &priced.line, priced.score.bytes, "p z a b<1 v w x a r<2 end");
+  ck_assert_int_eq(priced.score.bytes, 192);
+  ScoredLine kept = price_line(&line, 224, &rules, false, NULL, out, scratch);
   check_line(&search, &kept.line, 224, "p z a b v w x r end");
   /* With the room for it, the second run is taken back. */
   Line trimmed = line_trimmed(&priced.line, 223, NULL, out, scratch);
@@ -254,7 +254,7 @@ START_TEST(another_element_of_a_state_is_not_the_one_that_is_read) {
   ck_assert(line_is_valid(&line, scratch));
   PriceRules rules = {60, 0.5, 10, 0, 0};
   for (int64_t bytes = peak_of(&line, scratch) - 1; bytes > 0; bytes -= 4) {
-    PricedLine priced = price_line(&line, bytes, &rules, false, NULL, out, scratch);
+    ScoredLine priced = price_line(&line, bytes, &rules, false, NULL, out, scratch);
     ck_assert(line_is_valid(&priced.line, scratch));
   }
   fixture_free(&fixture);
@@ -264,11 +264,11 @@ END_TEST
 /* A line with the steps of these names; each reads the latest run of what it reads. */
 static Line line_named(const SearchFixture *search, const char *const *names, uint32_t len) {
   const SearchGraph *graph = &search->graph;
-  Line line = line_new(graph, len + 1, search->fixture.out);
+  NodeId *nodes = arena_array(search->fixture.out, NodeId, len + 1);
   for (StepId step = 0; step < len; step++)
-    line.nodes[step] = find_node(search, names[step]);
-  line.nodes[len] = graph->num_nodes - 1;
-  line_lay_out(&line, search->fixture.out);
+    nodes[step] = find_node(search, names[step]);
+  nodes[len] = graph->num_nodes - 1;
+  Line line = line_new(graph, nodes, len + 1, search->fixture.out);
   for (StepId step = 0; step <= len; step++) {
     uint32_t first = line.first_source[step];
     for (uint32_t i = first; i < line.first_source[step + 1]; i++) {

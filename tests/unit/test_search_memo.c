@@ -40,9 +40,9 @@ static void begin(MemoFixture *memo, uint64_t most_kept) {
   if (most_kept) memo->rules.memo = search_memo_new(most_kept, out);
 }
 
-static PricedLine find(MemoFixture *memo, Patience *patience, OtherLines *others) {
+static FoundLines find(MemoFixture *memo, Patience *patience) {
   Fixture *fixture = &memo->search.fixture;
-  return search_line(&memo->given, memo->limit_bytes, &memo->rules, patience, others, fixture->out,
+  return search_line(&memo->given, memo->limit_bytes, &memo->rules, patience, fixture->out,
                      fixture->scratch);
 }
 
@@ -50,32 +50,32 @@ static uint32_t num_known(const MemoFixture *memo) {
   return memo->rules.memo->list.len;
 }
 
-static void check_same(const PricedLine *a, const PricedLine *b) {
-  ck_assert(line_equals(&a->line, &b->line));
-  ck_assert(a->line.graph == b->line.graph);
-  ck_assert(a->fits == b->fits && a->peak_bytes == b->peak_bytes);
-  ck_assert(a->seconds == b->seconds && a->excess == b->excess);
+static void check_same(const FoundLines *found, const FoundLines *again) {
+  ck_assert_uint_eq(found->len, again->len);
+  for (uint32_t i = 0; i < found->len; i++) {
+    const ScoredLine *a = &found->list[i], *b = &again->list[i];
+    ck_assert(line_equals(&a->line, &b->line));
+    ck_assert(a->line.graph == b->line.graph);
+    ck_assert(a->score.is_met == b->score.is_met && a->score.bytes == b->score.bytes);
+    ck_assert(a->score.seconds == b->score.seconds && a->excess == b->excess);
+  }
 }
 
 START_TEST(a_search_is_not_done_again) {
   MemoFixture memo;
   begin(&memo, 0);
   Patience alone = patience_part(NULL, MANY_STEPS);
-  OtherLines others = {0}, others_again = {0};
-  PricedLine found = find(&memo, &alone, &others);
-  ck_assert(found.fits && others.len > 0);
+  FoundLines found = find(&memo, &alone);
+  ck_assert(found.list[0].score.is_met && found.len > 1);
   memo.rules.memo = search_memo_new(MOST_KEPT, memo.search.fixture.out);
   for (int i = 0; i < 3; i++) {
     Patience patience = patience_part(NULL, i == 1 ? alone.num_spent * 4 : MANY_STEPS);
-    PricedLine again = find(&memo, &patience, &others_again);
+    FoundLines again = find(&memo, &patience);
     check_same(&found, &again);
-    ck_assert_uint_eq(others_again.len, others.len);
-    for (uint32_t k = 0; k < others.len; k++)
-      check_same(&others.list[k], &others_again.list[k]);
     ck_assert_uint_eq(patience.num_spent, alone.num_spent);
     ck_assert_uint_eq(num_known(&memo), 1);
   }
-  PricedLine last = find(&memo, NULL, NULL);
+  FoundLines last = find(&memo, NULL);
   check_same(&found, &last);
   ck_assert_uint_eq(num_known(&memo), 1);
   fixture_free(&memo.search.fixture);
@@ -87,19 +87,19 @@ START_TEST(what_was_short_of_steps_is_searched_again) {
   MemoFixture memo;
   begin(&memo, MOST_KEPT);
   Patience few = patience_part(NULL, MANY_STEPS);
-  PricedLine best = find(&memo, &few, NULL);
+  FoundLines best = find(&memo, &few);
   uint64_t num_spent = few.num_spent;
   memo.rules.memo = search_memo_new(MOST_KEPT, memo.search.fixture.out);
   few = patience_part(NULL, num_spent / 8);
-  (void)find(&memo, &few, NULL);
+  (void)find(&memo, &few);
   ck_assert_uint_eq(num_known(&memo), 0);
   Patience more = patience_part(NULL, MANY_STEPS);
-  PricedLine found = find(&memo, &more, NULL);
+  FoundLines found = find(&memo, &more);
   check_same(&best, &found);
   ck_assert_uint_eq(more.num_spent, num_spent);
   ck_assert_uint_eq(num_known(&memo), 1);
   few = patience_part(NULL, num_spent / 8);
-  (void)find(&memo, &few, NULL);
+  (void)find(&memo, &few);
   ck_assert_uint_le(few.num_spent, num_spent / 8);
   ck_assert_uint_eq(num_known(&memo), 1);
   fixture_free(&memo.search.fixture);
@@ -109,19 +109,19 @@ END_TEST
 START_TEST(another_search_is_another_one) {
   MemoFixture memo;
   begin(&memo, MOST_KEPT);
-  (void)find(&memo, NULL, NULL);
+  (void)find(&memo, NULL);
   memo.limit_bytes++;
-  (void)find(&memo, NULL, NULL);
+  (void)find(&memo, NULL);
   ck_assert_uint_eq(num_known(&memo), 2);
   memo.rules.is_thorough = false;
-  (void)find(&memo, NULL, NULL);
+  (void)find(&memo, NULL);
   ck_assert_uint_eq(num_known(&memo), 3);
   memo.rules.keeps_order = true;
-  (void)find(&memo, NULL, NULL);
+  (void)find(&memo, NULL);
   ck_assert_uint_eq(num_known(&memo), 4);
-  OtherLines known = {0};
+  FoundLines known = {0};
   memo.rules.known = &known; /* what follows from other lines is not kept */
-  (void)find(&memo, NULL, NULL);
+  (void)find(&memo, NULL);
   ck_assert_uint_eq(num_known(&memo), 4);
   fixture_free(&memo.search.fixture);
 }
@@ -164,11 +164,11 @@ END_TEST
 START_TEST(memory_is_bounded) {
   MemoFixture memo;
   begin(&memo, 1);
-  (void)find(&memo, NULL, NULL);
+  (void)find(&memo, NULL);
   ck_assert_uint_eq(num_known(&memo), 0);
   memo.rules.memo->most_kept = 2000;
   for (int i = 0; i < 100; i++, memo.limit_bytes--)
-    (void)find(&memo, NULL, NULL);
+    (void)find(&memo, NULL);
   ck_assert(num_known(&memo) > 1 && num_known(&memo) < 100);
   ck_assert(memo.rules.memo->num_kept <= 2000);
   fixture_free(&memo.search.fixture);
@@ -186,7 +186,7 @@ START_TEST(what_was_stopped_is_not_kept) {
   begin(&memo, MOST_KEPT);
   Patience patience = patience_part(NULL, MANY_STEPS);
   patience.cancel = stop;
-  (void)find(&memo, &patience, NULL);
+  (void)find(&memo, &patience);
   ck_assert_uint_eq(num_known(&memo), 0);
   fixture_free(&memo.search.fixture);
 }

@@ -3,7 +3,7 @@
 
 #include "remat/search/excess.h"
 #include "remat/search/mend.h"
-#include "remat/search/priced.h"
+#include "remat/search/scored.h"
 #include "remat/search/runs.h"
 
 #define HEAD "p = f32[8] parameter(0)\n z = f32[] constant(0)\n"
@@ -161,8 +161,9 @@ END_TEST
 
 /* ---- kept lines ---- */
 
-static PricedLine priced_like(const Line *line, bool fits, int64_t peak_bytes, double seconds) {
-  return (PricedLine){.line = *line, .fits = fits, .peak_bytes = peak_bytes, .seconds = seconds};
+static ScoredLine scored_like(const Line *line, bool fits, int64_t peak_bytes, double seconds) {
+  return (ScoredLine){
+      .line = *line, .score.is_met = fits, .score.bytes = peak_bytes, .score.seconds = seconds};
 }
 
 START_TEST(the_best_lines_are_kept) {
@@ -170,23 +171,29 @@ START_TEST(the_best_lines_are_kept) {
   search_begin(&search, fixture_parse_body(SUM, AROUND), "liveness", NULL, true);
   Line line = line_of_graph(&search.graph, search.fixture.out);
   KeptLines kept = {.scratch = search.fixture.scratch};
-  PricedLine slow = priced_like(&line, true, 90, 3), fast = priced_like(&line, true, 95, 2);
-  PricedLine high = priced_like(&line, false, 130, 1), low = priced_like(&line, false, 120, 5);
-  const PricedLine *added[] = {&high, &slow, &low, &fast, &slow, &high};
-  for (size_t i = 0; i < sizeof added / sizeof *added; i++)
-    kept_add(&kept, added[i]);
-  ck_assert_uint_eq(kept.len, 4); /* each once */
-  const PricedLine *ranked[] = {&fast, &slow, &low, &high};
-  for (uint32_t i = 0; i < kept.len; i++) {
-    ck_assert_int_eq(kept.list[i].priced.peak_bytes, ranked[i]->peak_bytes);
-    ck_assert_ptr_ne(kept.list[i].priced.line.nodes, line.nodes);
+  ScoredLine slow = scored_like(&line, true, 90, 3), fast = scored_like(&line, true, 95, 2);
+  ScoredLine high = scored_like(&line, false, 130, 1), low = scored_like(&line, false, 85, 5);
+  const ScoredLine *added[] = {&high, &slow, &low, &fast, &slow, &high};
+  const ScoredLine *ranked[][4] = {[KEPT_BY_SCORE] = {&fast, &slow, &low, &high},
+                                   [KEPT_BY_PEAK] = {&low, &slow, &fast, &high},
+                                   [KEPT_BY_MERIT] = {&high, &fast, &slow, &low}};
+  for (KeptBy by = KEPT_BY_MERIT + 1; by-- > KEPT_BY_SCORE;) {
+    kept_free(&kept);
+    kept.by = by;
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+      kept_add(&kept, added[i]);
+    ck_assert_uint_eq(kept.len, 4); /* each once */
+    for (uint32_t i = 0; i < kept.len; i++) {
+      ck_assert_int_eq(kept.list[i].scored.score.bytes, ranked[by][i]->score.bytes);
+      ck_assert_ptr_ne(kept.list[i].scored.line.nodes, line.nodes);
+    }
   }
   for (int i = 0; i < 2 * MAX_KEPT; i++) {
-    PricedLine other = priced_like(&line, true, 80, 1 - 0.01 * i);
+    ScoredLine other = scored_like(&line, true, 80, 1 - 0.01 * i);
     kept_add(&kept, &other);
   }
   ck_assert_uint_eq(kept.len, MAX_KEPT);
-  ck_assert_double_eq(kept.list[0].priced.seconds, 1 - 0.01 * (2 * MAX_KEPT - 1));
+  ck_assert_double_eq(kept.list[0].scored.score.seconds, 1 - 0.01 * (2 * MAX_KEPT - 1));
   kept_free(&kept);
   fixture_free(&search.fixture);
 }
@@ -194,9 +201,9 @@ END_TEST
 
 /* With little excess, a line that takes a little longer is the more promising one. */
 START_TEST(merit_weighs_excess_against_time) {
-  PricedLine near = {.seconds = 2, .excess = 10}, far = {.seconds = 1, .excess = 1000};
-  ck_assert(priced_merit(&near, 0.01) < priced_merit(&far, 0.01));
-  ck_assert(priced_merit(&near, 0.0001) > priced_merit(&far, 0.0001));
+  ScoredLine near = {.score.seconds = 2, .excess = 10}, far = {.score.seconds = 1, .excess = 1000};
+  ck_assert(scored_merit(&near, 0.01) < scored_merit(&far, 0.01));
+  ck_assert(scored_merit(&near, 0.0001) > scored_merit(&far, 0.0001));
 }
 END_TEST
 

@@ -46,19 +46,19 @@ static SearchJob job_of(SearchFixture *search) {
   return job;
 }
 
-static Score measured(const SearchJob *job, const PricedLine *line) {
+static Score measured(const SearchJob *job, const ScoredLine *line) {
   int64_t bytes = remat_state_peak(job->job, job->scratch);
-  return (Score){bytes <= job->job->peak_limit.bytes, bytes, line->seconds};
+  return (Score){bytes <= job->job->peak_limit.bytes, bytes, line->score.seconds};
 }
 
 /* What the lines come to, one after the other, up to the first that meets the budget: the best one
  * of these. The module is as before. */
-static Score slow_best(SearchJob *job, const PricedLine *found, const OtherLines *others) {
+static Score slow_best(SearchJob *job, const FoundLines *found) {
   Arena *arena = arena_new(NULL);
   RematState before = remat_state_save(job->job, arena);
   Score best = {0};
-  for (uint32_t i = 0; i < others->len + 1 && !best.is_met; i++) {
-    const PricedLine *line = i ? &others->list[i - 1] : found;
+  for (uint32_t i = 0; i < found->len && !best.is_met; i++) {
+    const ScoredLine *line = &found->list[i];
     take_line(job, job->job->rewrite->module->entry, line);
     Score score = measured(job, line);
     if (i == 0 || score_is_better(score, best)) best = score;
@@ -79,17 +79,16 @@ START_TEST(no_line_that_was_found_is_better) {
   LineLimit limit = limit_of_line(search.job.peak_limit, job.difference_bytes);
   SearchGraph graph = search_graph_build(&job.context, search.fixture.module->entry, out, scratch);
   Line line = line_of_graph(&graph, out);
-  OtherLines others = {0};
-  PricedLine found = search_line(&line, limit.bytes, &job.rules, NULL, &others, out, scratch);
-  Score slow = slow_best(&job, &found, &others);
-  take_first_met(&job, &found, &others, out);
+  FoundLines found = search_line(&line, limit.bytes, &job.rules, NULL, out, scratch);
+  Score slow = slow_best(&job, &found);
+  take_first_met(&job, &found, out);
   Score taken = job.entry.taken;
   ck_assert_msg(!score_is_better(slow, taken), "%d %lld %g is taken, and %d %lld %g was found",
                 taken.is_met, (long long)taken.bytes, taken.seconds, slow.is_met,
                 (long long)slow.bytes, slow.seconds);
   ck_assert_int_eq(remat_state_peak(&search.job, scratch), taken.bytes);
   ck_assert(taken.is_met == (taken.bytes <= search.job.peak_limit.bytes));
-  ck_assert(!found.fits || taken.bytes < peak_bytes);
+  ck_assert(!found.list[0].score.is_met || taken.bytes < peak_bytes);
   InstId bad;
   ck_assert_int_eq(module_check(search.fixture.module, NULL), RH_OK);
   ck_assert(schedule_is_valid(search.fixture.module, &search.schedule, &bad, scratch));

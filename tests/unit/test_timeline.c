@@ -56,11 +56,33 @@ START_TEST(empty_ranges_change_nothing) {
 }
 END_TEST
 
+START_TEST(what_was_tried_is_taken_back_unless_it_is_kept) {
+  Arena *arena = arena_new(NULL);
+  int64_t bytes[] = {5, 6, 7, 3};
+  Timeline timeline = timeline_build(bytes, 4, arena);
+  timeline_try(&timeline, 1, 2, 10);
+  timeline_keep(&timeline); /* 5, 16, 17, 3 */
+  timeline_try(&timeline, 0, 3, 100);
+  timeline_try(&timeline, 3, 2, 1000);
+  timeline_try(&timeline, 2, 3, -60);
+  static const int64_t tried[] = {105, 116, 57, 43}, kept[] = {5, 16, 17, 3};
+  for (SchedPos i = 0; i < 4; i++)
+    ck_assert_int_eq(timeline_max(&timeline, i, i), tried[i]);
+  for (int again = 0; again < 2; again++) {
+    timeline_take_back(&timeline);
+    for (SchedPos i = 0; i < 4; i++)
+      ck_assert_int_eq(timeline_max(&timeline, i, i), kept[i]);
+  }
+  arena_free(arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("timeline");
   TCase *cases = tcase_create("segment tree");
   tcase_add_loop_test(cases, timeline_agrees_with_an_array, 0, sizeof lengths / sizeof *lengths);
   tcase_add_test(cases, empty_ranges_change_nothing);
+  tcase_add_test(cases, what_was_tried_is_taken_back_unless_it_is_kept);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

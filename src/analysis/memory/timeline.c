@@ -19,7 +19,8 @@ Timeline timeline_build(const int64_t *bytes_at, uint32_t len, Arena *out) {
   Timeline timeline = {.max = arena_array(out, int64_t, 2 * (size_t)num_leaves),
                        .added = arena_zarray(out, int64_t, 2 * (size_t)num_leaves),
                        .num_leaves = num_leaves,
-                       .len = len};
+                       .len = len,
+                       .arena = out};
   for (uint32_t i = 0; i < num_leaves; i++) {
     timeline.max[num_leaves + i] = i < len ? bytes_at[i] : INT64_MIN / 4;
   }
@@ -51,6 +52,24 @@ static void add(Timeline *timeline, uint32_t node, Range covered, Range wanted, 
 void timeline_add(Timeline *timeline, SchedPos begin, SchedPos last, int64_t bytes) {
   if (begin > last || bytes == 0) return;
   add(timeline, 1, (Range){0, timeline->num_leaves - 1}, (Range){begin, last}, bytes);
+}
+
+void timeline_try(Timeline *timeline, SchedPos begin, SchedPos last, int64_t bytes) {
+  if (begin > last || bytes == 0) return;
+  timeline_add(timeline, begin, last, bytes);
+  *vec_push(timeline->arena, &timeline->tried) = (TimelineChange){begin, last, bytes};
+}
+
+void timeline_keep(Timeline *timeline) {
+  timeline->tried.len = 0;
+}
+
+void timeline_take_back(Timeline *timeline) {
+  for (uint32_t i = 0; i < timeline->tried.len; i++) {
+    TimelineChange tried = timeline->tried.data[i];
+    timeline_add(timeline, tried.begin, tried.last, -tried.bytes);
+  }
+  timeline_keep(timeline);
 }
 
 static int64_t max_in(const Timeline *timeline, uint32_t node, Range covered, Range wanted) {

@@ -9,11 +9,19 @@
 
 #include "ir/schedule.h"
 
+/* Bytes that were added on trial. */
+typedef struct TimelineChange {
+  SchedPos begin, last;
+  int64_t bytes;
+} TimelineChange;
+
 typedef struct Timeline {
   int64_t *max;        /* by node: maximum over its range, without what its ancestors add */
   int64_t *added;      /* by node: bytes added to its whole range */
   uint32_t num_leaves; /* a power of two */
   uint32_t len;
+  VEC(TimelineChange) tried; /* since timeline_keep() */
+  Arena *arena;
 } Timeline;
 
 /* `bytes_at` has `len` positions. O(len). */
@@ -21,6 +29,11 @@ Timeline timeline_build(const int64_t *bytes_at, uint32_t len, Arena *out);
 
 /* Adds to the positions begin … last, both included; nothing when begin > last. */
 void timeline_add(Timeline *timeline, SchedPos begin, SchedPos last, int64_t bytes);
+
+/* The same on trial: timeline_take_back() undoes what was tried since timeline_keep(). */
+void timeline_try(Timeline *timeline, SchedPos begin, SchedPos last, int64_t bytes);
+void timeline_keep(Timeline *timeline);
+void timeline_take_back(Timeline *timeline);
 
 /* The maximum over begin … last, INT64_MIN for an empty range. */
 int64_t timeline_max(const Timeline *timeline, SchedPos begin, SchedPos last);

@@ -67,26 +67,14 @@ static int by_key_then_clone(const void *pa, const void *pb) {
 
 /* ---- simulating one computation ---- */
 
-typedef struct Change {
-  SchedPos begin, last;
-  int64_t bytes;
-} Change;
-
 typedef struct Simulation {
   SchedPos *positions; /* by InstId */
   ItemList list;
   Tracker tracker;
   Timeline timeline;
   int64_t comp_limit_bytes; /* what the computation may hold, without the bytes of its callers */
-  VEC(Change) changes;      /* of the undo that is being tried */
   Arena *arena;
 } Simulation;
-
-static void change(Simulation *sim, SchedPos begin, SchedPos last, int64_t bytes) {
-  if (begin > last || bytes == 0) return;
-  timeline_add(&sim->timeline, begin, last, bytes);
-  *vec_push(sim->arena, &sim->changes) = (Change){begin, last, bytes};
-}
 
 /* The position of the last user of a buffer, `except` not included; of its definer if there is
  * none. */
@@ -107,30 +95,27 @@ static bool try_undo(Simulation *sim, const Undo *undo) {
   const RematItem *clone = item_get(&sim->list, undo->clone);
   const RematItem *original = item_get(&sim->list, undo->original);
   if (clone->defined.len != original->defined.len) return false;
-  sim->changes.len = 0;
+  timeline_keep(&sim->timeline);
   for (uint32_t i = 0; i < clone->defined.len; i++) {
     const TrackedBuffer *of_clone = tracked_buffer(&sim->tracker, clone->defined.data[i]);
     const TrackedBuffer *kept = tracked_buffer(&sim->tracker, original->defined.data[i]);
     SchedPos clone_last = last_use(sim, clone->defined.data[i], NO_ID);
     SchedPos kept_last = last_use(sim, original->defined.data[i], NO_ID);
-    change(sim, sim->positions[undo->clone], clone_last, -of_clone->bytes);
+    timeline_try(&sim->timeline, sim->positions[undo->clone], clone_last, -of_clone->bytes);
     if (of_clone->is_live_out) {
-      change(sim, sim->positions[undo->original], kept_last, -kept->bytes);
+      timeline_try(&sim->timeline, sim->positions[undo->original], kept_last, -kept->bytes);
     } else {
-      change(sim, kept_last + 1, clone_last, kept->bytes);
+      timeline_try(&sim->timeline, kept_last + 1, clone_last, kept->bytes);
     }
   }
   for (uint32_t i = 0; i < clone->used.len; i++) {
     TrackedId id = clone->used.data[i];
     SchedPos last = last_use(sim, id, NO_ID), without = last_use(sim, id, undo->clone);
-    change(sim, without + 1, last, -tracked_buffer(&sim->tracker, id)->bytes);
+    timeline_try(&sim->timeline, without + 1, last, -tracked_buffer(&sim->tracker, id)->bytes);
   }
   SchedPos ignored;
   if (timeline_peak(&sim->timeline, &ignored) <= sim->comp_limit_bytes) return true;
-  for (uint32_t i = 0; i < sim->changes.len; i++) {
-    Change *done = &sim->changes.data[i];
-    timeline_add(&sim->timeline, done->begin, done->last, -done->bytes);
-  }
+  timeline_take_back(&sim->timeline);
   return false;
 }
 

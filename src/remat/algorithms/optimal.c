@@ -35,18 +35,17 @@ typedef struct OptimalJob {
   Arena *out, *kept, *scratch;
 } OptimalJob;
 
-static PricedLine find_known(OptimalJob *optimal, const Line *given, int64_t limit_bytes,
+static ScoredLine find_known(OptimalJob *optimal, const Line *given, int64_t limit_bytes,
                              Arena *arena) {
   RematJob *job = optimal->job;
   SearchRules rules = {
       .is_thorough = true, .keeps_order = true, .num_threads = job->options->num_threads};
   Patience half = patience_part(job->patience, patience_steps_left(job->patience) / 2);
-  PricedLine found =
-      limit_bytes > 0
-          ? search_line(given, limit_bytes, &rules, &half, NULL, arena, optimal->scratch)
-          : search_lowest(given, 0, NULL, &rules, &half, NULL, arena, optimal->scratch);
+  FoundLines found = limit_bytes > 0
+                         ? search_line(given, limit_bytes, &rules, &half, arena, optimal->scratch)
+                         : search_lowest(given, 0, NULL, &rules, &half, arena, optimal->scratch);
   patience_join(job->patience, &half);
-  return found;
+  return *found_best(&found);
 }
 
 static rh_status explain(const OptimalJob *optimal, OptimalStatus status) {
@@ -85,9 +84,9 @@ static int64_t try_state(OptimalJob *optimal, uint32_t num_steps) {
 }
 
 /* Applies a line, and tries what that leads to. Returns the peak. */
-static int64_t try_line(OptimalJob *optimal, const PricedLine *priced) {
+static int64_t try_line(OptimalJob *optimal, const ScoredLine *scored) {
   RematJob *job = optimal->job;
-  Applied applied = line_apply(&priced->line, job, optimal->out, optimal->scratch);
+  Applied applied = line_apply(&scored->line, job, optimal->out, optimal->scratch);
   uint32_t num_steps = applied.num_clones + applied.num_moved;
   if (num_steps) {
     dce_run(job->rewrite, optimal->scratch);
@@ -138,9 +137,9 @@ static rh_status solve(OptimalJob *optimal, int64_t limit_bytes, Solved *solved)
   Arena *arena = arena_new(arena_options(optimal->scratch)), *scratch = optimal->scratch;
   SearchGraph graph = build_graph(optimal, arena);
   Line given = line_of_graph(&graph, arena);
-  PricedLine known = find_known(optimal, &given, limit_bytes, arena);
-  int64_t solved_bytes = limit_bytes > 0 ? limit_bytes : known.peak_bytes;
-  known.fits = known.peak_bytes <= solved_bytes;
+  ScoredLine known = find_known(optimal, &given, limit_bytes, arena);
+  int64_t solved_bytes = limit_bytes > 0 ? limit_bytes : known.score.bytes;
+  known.score.is_met = known.score.bytes <= solved_bytes;
   OptimalRules rules = optimal_rules(job->parameters, patience_effort(job->patience));
   rules.keeps_places = job->options->keep_order || !job->parameters->optimal_later;
   OptimalLine found = {known, OPTIMAL_LIMITED, {0}};
@@ -148,9 +147,9 @@ static rh_status solve(OptimalJob *optimal, int64_t limit_bytes, Solved *solved)
     found = optimal_line(&given, &known, solved_bytes, &rules, job->patience, arena, scratch);
   rh_status status = explain(optimal, found.status);
   if (status == RH_OK) {
-    *solved = (Solved){.line_bytes = found.priced.peak_bytes,
-                       .peak_bytes = try_line(optimal, &found.priced),
-                       .fits = found.priced.fits,
+    *solved = (Solved){.line_bytes = found.scored.score.bytes,
+                       .peak_bytes = try_line(optimal, &found.scored),
+                       .fits = found.scored.score.is_met,
                        .has_failed = found.status == OPTIMAL_FAILED,
                        .end = found.end};
     (void)try_line(optimal, &known);

@@ -328,17 +328,16 @@ static SchedPos last_early_use(const Site *site, SchedPos pos) {
   return last;
 }
 
-/* Adds the effect of a closure to the timeline, or removes it if `sign` is -1. Returns the first
- * position changed. */
-static SchedPos apply_closure(Site *site, const Candidate *candidate, const Closure *closure,
-                              int64_t sign) {
+/* Tries the effect of a closure on the timeline. Returns the first position changed. */
+static SchedPos try_closure(Site *site, const Candidate *candidate, const Closure *closure) {
   SchedPos place = site->clones.early_values[candidate->pos].first_use;
   SchedPos first = last_early_use(site, candidate->pos) + 1;
-  timeline_add(&site->timeline, first, place - 1, -sign * candidate->bytes);
+  timeline_keep(&site->timeline);
+  timeline_try(&site->timeline, first, place - 1, -candidate->bytes);
   for (uint32_t i = 0; i < closure->extended.len; i++) {
     TrackedId id = closure->extended.data[i];
     SchedPos begin = last_use(site, id) + 1;
-    timeline_add(&site->timeline, begin, place, sign * tracked_buffer(&site->tracker, id)->bytes);
+    timeline_try(&site->timeline, begin, place, tracked_buffer(&site->tracker, id)->bytes);
     if (begin < first) first = begin;
   }
   return first;
@@ -350,9 +349,9 @@ static bool take(Site *site, const Candidate *candidate, Closure *closure) {
   SchedPos place = site->clones.early_values[candidate->pos].first_use;
   int64_t during = bytes_before(site, place) - candidate->bytes + closure_peak(site, closure);
   if (during >= site->peak_bytes) return false;
-  SchedPos first = apply_closure(site, candidate, closure, 1);
+  SchedPos first = try_closure(site, candidate, closure);
   if (timeline_max(&site->timeline, first, place) >= site->peak_bytes) {
-    apply_closure(site, candidate, closure, -1);
+    timeline_take_back(&site->timeline);
     return false;
   }
   for (uint32_t i = 0; i < closure->steps.len; i++) {

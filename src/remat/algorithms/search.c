@@ -10,39 +10,33 @@
  * Where values may be kept in other forms (compressed, narrowed, on the host), the copies are
  * priced as recomputations are (forms.h). Besides, XLA's pass chooses some that free a part of what
  * is missing, and the search goes on from there: once for the whole, once for a half. The best of
- * these and of the search alone is taken. */
+ * these and of the search alone is taken.
+ *
+ * The files of remat/search, from the outside to the inside:
+ *
+ *     driver.c       the entry, from several beginnings, as for other budgets, and with more steps
+ *     limits.c       the entry, under one limit for lines after the other
+ *     tree.c         one computation, and what it calls where that must need less
+ *     take.c         which of the lines found is applied: they are measured by the model of the job
+ *     computation.c  the lines of one computation, with loops that run again and without
+ *     search.c       the lines for one limit, or of the lowest peak, found by trials
+ *     trial.c        one trial: an order, and what it recomputes (hoist.c, price.c, mend.c, trim.c)
+ *     scored.c       lines with their scores
+ *     line.c         orders in which nodes run, and what they need
+ *     graph.c        a computation as nodes (context.c: what all of them have in common) */
 #include "remat/job/algorithm.h"
 #include "remat/job/drive.h"
 #include "remat/search/driver.h"
-
-/* Searches from the module as it is now. */
-static void search_module(SearchJob *search) {
-  search->num_steps = 0;
-  search->num_comps = 0;
-  search->holds_lent = search->job->memory_model->traits & RH_TRAIT_PACKS;
-  search_job_analyze(search);
-  drive_search(search);
-}
 
 /* ---- other forms ---- */
 
 enum { NUM_SHARES = 2 };
 
-/* What a search has come to, with some values in other forms or none. */
-typedef struct Outcome {
-  Score score; /* of the module */
-  uint32_t num_steps;
-  RematState state;
-  Arena *arena; /* of the state */
-} Outcome;
-
-static Outcome outcome_of(const SearchJob *search) {
-  RematJob *job = search->job;
-  Arena *arena = arena_new(arena_options(search->scratch));
-  return (Outcome){.score = remat_state_score(job, search->scratch),
-                   .num_steps = search->num_steps,
-                   .state = remat_state_save(job, arena),
-                   .arena = arena};
+/* Keeps what a search has come to if it is the best so far. The whole module counts: lines do not
+ * know what the pass has added. */
+static void keep(SearchJob *search, Result *best) {
+  search->entry.taken = remat_state_score(search->job, search->scratch);
+  (void)search_job_keep(search, best);
 }
 
 /* Searches with a part of the steps that are left. */
@@ -50,27 +44,19 @@ static void search_with_part(SearchJob *search, uint64_t divisor) {
   Patience part;
   uint64_t num_steps = patience_steps_left(search->job->patience) / divisor;
   Patience *whole = search_job_take_part(search, num_steps, &part);
-  search_module(search);
+  drive_search(search);
   search_job_give_back(search, whole);
 }
 
-/* Keeps values in other forms until the peak is at most `peak_bytes`. Returns whether there are
- * any. */
-static bool change_forms(SearchJob *search, int64_t peak_bytes) {
+/* Keeps values in other forms until the peak is at most `peak_bytes`. Returns how many there are.
+ */
+static uint32_t change_forms(SearchJob *search, int64_t peak_bytes) {
   RematJob forms = *search->job;
   RematStats stats = {0};
   forms.modes &= ~(unsigned)RH_REMAT_RECOMPUTE;
   forms.peak_limit.bytes = peak_bytes;
   remat_standard(&forms, &stats, search->out, search->scratch);
-  search->num_changed = (uint32_t)stats.num_steps;
-  return stats.num_steps > 0;
-}
-
-/* Keeps the better one of two outcomes. */
-static void keep_outcome(Outcome *best, Outcome outcome) {
-  bool is_best = score_is_better(outcome.score, best->score);
-  arena_free(is_best ? best->arena : outcome.arena);
-  if (is_best) *best = outcome;
+  return (uint32_t)stats.num_steps;
 }
 
 /* Searches with prices for other forms. The steps are additional ones: what else is tried does not
@@ -82,7 +68,7 @@ static void search_with_priced_forms(SearchJob *search, uint64_t num_steps) {
   CompactShapes forms =
       compact_shapes_build(search->job, search_sizes(search->job), arena, search->scratch);
   search->forms = &forms;
-  search_module(search);
+  drive_search(search);
   search->forms = NULL;
   search->job->patience = whole;
   arena_free(arena);
@@ -94,7 +80,7 @@ typedef struct Forms {
   RematState before;
   Score given;            /* of the module as it was given */
   uint64_t half_of_steps; /* that there were */
-  Outcome best;
+  Result best;
 } Forms;
 
 /* Lets XLA's pass choose forms that free all of what is missing, then a half of it, and goes on
@@ -107,24 +93,25 @@ static bool try_chosen_forms(void *of, uint32_t number) {
   if (patience_is_over(job->patience)) return false;
   remat_state_load(job, &forms->before);
   double missing = (double)(forms->given.bytes - job->peak_limit.bytes) * shares[number];
-  if (missing <= 0 || !change_forms(search, forms->given.bytes - (int64_t)missing)) return false;
+  if (missing <= 0) return false;
+  uint32_t num_changed = change_forms(search, forms->given.bytes - (int64_t)missing);
+  if (num_changed == 0) return false;
   search_with_part(search, NUM_SHARES - number);
-  Outcome outcome = outcome_of(search);
-  outcome.num_steps += search->num_changed;
-  keep_outcome(&forms->best, outcome);
+  search->num_steps += num_changed;
+  keep(search, &forms->best);
   return true;
 }
 
 static bool try_priced_forms(void *of, uint32_t number) {
   Forms *forms = of;
   RematJob *job = forms->search->job;
-  Score best = forms->best.score;
+  Score best = forms->best.figures.taken;
   (void)number;
   bool has_lost_time = !best.is_met || best.seconds > forms->given.seconds;
   if (!has_lost_time || patience_is_stopped(job->patience)) return false;
   remat_state_load(job, &forms->before);
   search_with_priced_forms(forms->search, forms->half_of_steps);
-  keep_outcome(&forms->best, outcome_of(forms->search));
+  keep(forms->search, &forms->best);
   return true;
 }
 
@@ -141,11 +128,11 @@ static void search_with_forms(SearchJob *search) {
                  .given = remat_state_score(job, search->scratch),
                  .half_of_steps = patience_steps_left(job->patience) / 2};
   search_with_part(search, 2);
-  forms.best = outcome_of(search);
-  Drive with_forms = {.of = &forms, .best = &forms.best.score};
+  keep(search, &forms.best);
+  Drive with_forms = {.of = &forms, .best = &forms.best.figures.taken};
   drive(&with_forms, moves, sizeof moves / sizeof *moves);
   search_job_restore(search, &forms.best.state, forms.best.num_steps);
-  arena_free(forms.best.arena);
+  result_free(&forms.best);
   arena_free(arena);
 }
 
@@ -161,7 +148,7 @@ void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) 
   if (job->modes & ~(unsigned)RH_REMAT_RECOMPUTE) {
     search_with_forms(&search);
   } else {
-    search_module(&search);
+    drive_search(&search);
   }
   stats->num_steps = search.num_steps;
   if (search.found.arena) arena_free(search.found.arena);

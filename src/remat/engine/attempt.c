@@ -38,6 +38,7 @@ void attempt_free_work(Attempt *attempt) {
 void attempt_free(Attempt *attempt) {
   attempt_free_work(attempt);
   rh_module_free(attempt->result);
+  *attempt = (Attempt){0};
 }
 
 /* ---- the algorithm ---- */
@@ -156,14 +157,21 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
 
 /* ---- reads of overwritten memory ---- */
 
-static SafeReads judge_reads(const Attempt *attempt, const Problem *problem, Findings *findings) {
-  return safe_reads_judge(&attempt->rewrite, &attempt->schedule, &problem->known_reads,
-                          findings->is_kept, problem->input->module->insts.len, problem->scratch);
-}
-
-static rh_status fail_reads(const Problem *problem, const Findings *findings) {
-  return plan_fail_reads(problem->plan, problem->input->module, findings->is_kept,
-                         problem->input->module->insts.len, problem->diags);
+/* Looks for clones that read overwritten memory. If there are any, their originals are kept, and
+ * the algorithm is to run `again`, unless that is of no use: the attempt is unsafe then. */
+static rh_status judge_reads(Attempt *attempt, const Problem *problem, Findings *findings,
+                             bool *again) {
+  const Module *input = problem->input->module;
+  SafeReads reads = safe_reads_judge(&attempt->rewrite, &attempt->schedule, &problem->known_reads,
+                                     findings->is_kept, input->insts.len, problem->scratch);
+  *again = false;
+  if (reads == READS_SAFE) return RH_OK;
+  if (problem->plan)
+    return plan_fail_reads(problem->plan, input, findings->is_kept, input->insts.len,
+                           problem->diags);
+  *again = reads != READS_NOT_BY_CLONES && !patience_is_stopped(problem->patience);
+  attempt->is_unsafe = !*again;
+  return RH_OK;
 }
 
 /* Runs the algorithm until no clone reads overwritten memory. Each round keeps at least one more
@@ -172,12 +180,10 @@ static rh_status decide_safely(Attempt *attempt, const Problem *problem, Finding
   for (int round = 0; round < problem->parameters.engine_read_rounds; round++) {
     if (round) start_over(attempt);
     rh_status status = decide(attempt, problem, problem->plan, problem->diags, findings);
-    bool is_unchanged = !problem->plan && attempt->stats.num_steps == 0;
+    bool is_unchanged = !problem->plan && attempt->stats.num_steps == 0, again;
     if (status != RH_OK || !problem->has_copies || is_unchanged) return status;
-    SafeReads reads = judge_reads(attempt, problem, findings);
-    if (reads == READS_SAFE) return RH_OK;
-    if (problem->plan) return fail_reads(problem, findings);
-    if (reads == READS_NOT_BY_CLONES || patience_is_stopped(problem->patience)) break;
+    status = judge_reads(attempt, problem, findings, &again);
+    if (!again) return status;
   }
   attempt->is_unsafe = true;
   return RH_OK;
@@ -310,10 +316,9 @@ rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findin
     if (problem->options->keep_plan) attempt->plan = kept_plan_begin(problem, attempt);
     protect(attempt, problem);
     if (!attempt->is_restructured || !problem->has_copies) return RH_OK;
-    SafeReads reads = judge_reads(attempt, problem, findings);
-    if (reads == READS_SAFE) return RH_OK;
-    if (problem->plan) return fail_reads(problem, findings);
-    if (reads == READS_NOT_BY_CLONES || patience_is_stopped(problem->patience)) break;
+    bool again;
+    status = judge_reads(attempt, problem, findings, &again);
+    if (!again) return status;
   }
   attempt->is_unsafe = true;
   return RH_OK;

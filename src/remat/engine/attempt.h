@@ -64,7 +64,8 @@ bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem);
  * stay. */
 void attempt_free_work(Attempt *attempt);
 
-/* Frees everything that the attempt owns, the result included; an attempt of zeros owns nothing. */
+/* Frees everything that the attempt owns, the result included. It is one of zeros then, which owns
+ * nothing. */
 void attempt_free(Attempt *attempt);
 
 #endif

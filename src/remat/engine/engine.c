@@ -119,8 +119,8 @@ static rh_status try_guides(Run *run, const RematAlgorithm *algorithm) {
   bool has_others = judging->traits & RH_TRAIT_PACKS && !is_decided;
   bool searches = algorithm->run == remat_search;
   if (searches) limit.bytes = 0;
-  /* It packs by itself, and takes long. */
-  if (algorithm->traits & RH_TRAIT_NEEDS_SOLVER) has_others = false;
+  /* The solver packs by itself, and takes long. What changes nothing does so under any guide. */
+  if (algorithm->traits & RH_TRAIT_NEEDS_SOLVER || algorithm->run == remat_none) has_others = false;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
     if (status != RH_OK || is_met(run) || patience_is_stopped(patience)) break;
     if (searches && !simpler_models[i].is_for_search) continue;

@@ -62,12 +62,6 @@ static inline bool problem_is_limited(const Problem *problem) {
   return problem->options->limit_bytes != INT64_MAX;
 }
 
-/* Whether there is only one thing to try, because the algorithm changes nothing or a plan decides.
- */
-static inline bool problem_is_decided(const Problem *problem) {
-  return problem->plan || problem->request->algorithm->traits & RH_TRAIT_IDLE;
-}
-
 /* Measures a module in the order of `schedule`. */
 rh_memory problem_measure(const Problem *problem, const MemoryModel *model, const Module *module,
                           const Schedule *schedule);

@@ -1,4 +1,4 @@
-#include "remat/engine/scans.h"
+#include "remat/engine/scans_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include "remat/job/drive.h"
 #include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
-#include "text/reparse.h"
 
 enum {
   MAX_FINISHED = 3, /* variants on which an algorithm runs, as loops alone do not do */
@@ -18,172 +17,15 @@ enum {
   FAR = 2, /* times the budget, of a variant that needs too much for parts of it to do */
 };
 
-void scan_attempt_free(ScanAttempt *tried) {
-  attempt_free(&tried->attempt);
-  if (tried->is_open) problem_free(&tried->problem);
-  variant_free(&tried->variant);
-  *tried = (ScanAttempt){0};
-}
-
-/* What a variant comes to if nothing else is recomputed, but does not meet the budget. */
-typedef struct Unfinished {
-  VariantGoal goal;
-  int64_t bytes;
-  double promise; /* less is better */
-  double seconds;
-  uint32_t num_cut; /* loops that are cut into segments */
-  uint32_t number;  /* in the order of the attempts */
-} Unfinished;
-
-typedef struct Scans {
-  const Problem *problem;
-  RunFn run;
-  ScanModule module; /* of the input, or of what follows */
-  rh_module *opened; /* see variant_open(); NULL = the input itself */
-  ScanPrices prices;
-  ScanAttempt *best;
-  uint32_t num_unproven;
-  uint32_t num_cut;     /* loops that the last variant cut into segments */
-  uint32_t least_price; /* with which a variant meets the budget, by number */
-  rh_status status;
-  const RematAlgorithm *finisher; /* see finisher_of() */
-  VEC(Unfinished) unfinished;
-  Arena *arena;
-} Scans;
-
-/* Runs an algorithm with so small a part of the steps that are left. */
-static rh_status run_with_part(ScanAttempt *tried, RunFn run, const RematAlgorithm *algorithm,
-                               uint32_t divisor) {
-  Patience *whole = tried->problem.patience;
-  if (divisor < 2) return run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
-  Patience part = patience_part(whole, patience_steps_left(whole) / divisor);
-  tried->problem.patience = &part;
-  rh_status status = run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
-  tried->problem.patience = whole;
-  patience_join(whole, &part);
-  return status;
-}
-
-/* Runs an algorithm on the variant of `tried`, with a part of the steps. Of what algorithms warn,
- * once is enough: `is_quiet`. */
-static rh_status run_on_variant_of(const Problem *problem, RunFn run,
-                                   const RematAlgorithm *algorithm, uint32_t divisor, bool is_quiet,
-                                   ScanAttempt *tried) {
-  tried->is_open = true;
-  rh_status status = problem_prepare_variant(&tried->problem, &tried->findings, problem,
-                                             tried->variant.module, &tried->variant.steps);
-  if (is_quiet) tried->problem.diags = NULL;
-  if (status == RH_OK) status = run_with_part(tried, run, algorithm, divisor);
-  tried->problem.diags = problem->diags;
-  return status;
-}
-
-/* Makes a variant and runs an algorithm on it, with a part of the steps. `tried` must not move as
- * long as it is used. */
-static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *goal,
-                          const RematAlgorithm *algorithm, uint32_t divisor, ScanAttempt *tried) {
-  *tried = (ScanAttempt){0};
-  rh_status status = variant_make(problem, goal, &tried->variant);
-  if (status != RH_OK || !tried->variant.module) return status;
-  tried->goal = *goal;
-  status = run_on_variant_of(problem, run, algorithm, divisor, !goal->plan, tried);
-  if (status == RH_ERR_INTERNAL && !goal->plan)
-    status = fail_internally(problem->diags, "what was made of rewritten loops is no module");
-  return status;
-}
-
-/* Whether an attempt is better than the best one. Without a budget that needs it, a parameter says
- * what segments must be worth for the time of their forward passes. */
-static bool is_better(const Scans *scans, ScanAttempt *tried) {
-  ScanAttempt *best = scans->best;
-  if (!tried->attempt.result || !best->attempt.result) return tried->attempt.result;
-  const rh_remat_options *options = scans->problem->options;
-  bool is_to_gain = tried->goal.segment > 0 && best->goal.segment <= 0 && options->limit_bytes <= 0;
-  int64_t best_bytes = best->attempt.score.bytes;
-  if (is_to_gain) {
-    int64_t gain = best_bytes / 100 * scans->problem->parameters.scan_segment_gain;
-    return tried->attempt.score.bytes < best_bytes - gain;
-  }
-  return score_is_better(judge_score(&tried->attempt, &tried->problem),
-                         judge_score(&best->attempt, &best->problem));
-}
-
-/* What the verifier cannot follow is left out, and another variant may do. */
-static bool is_proven(Scans *scans, const ScanAttempt *tried) {
-  bool is_proven = judge_can_prove(&tried->attempt, &tried->problem);
-  scans->num_unproven += !is_proven;
-  return is_proven;
-}
-
-static uint32_t num_cut_in(const ScanSteps *steps) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < steps->list.len; i++)
-    count += steps->list.data[i].segment > 0;
-  return count;
-}
-
-/* Without a budget, the lowest peak comes first, with what a forward pass must be worth. */
-static double promise_of(const Scans *scans, ScanAttempt *tried) {
-  Score score = judge_score(&tried->attempt, &tried->problem);
-  int64_t limit_bytes = scans->problem->options->limit_bytes;
-  double gain = tried->goal.segment > 0 ? (double)scans->problem->parameters.scan_segment_gain : 0;
-  if (limit_bytes <= 0) return (double)score.bytes * (1 + gain / 100);
-  return score_promise(score, limit_bytes);
-}
-
-/* Keeps an attempt if it is the best one, and returns whether it meets the budget. */
-static bool note_tried(Scans *scans, ScanAttempt *tried, const RematAlgorithm *algorithm) {
-  bool is_chosen = is_better(scans, tried);
-  if (is_chosen && !is_proven(scans, tried)) {
-    attempt_free(&tried->attempt);
-    tried->attempt = (Attempt){0};
-    is_chosen = false;
-  }
-  bool has_result = tried->attempt.result;
-  bool is_met = has_result && tried->attempt.score.is_met;
-  if (algorithm->run == remat_none && has_result && !is_met) {
-    Score score = judge_score(&tried->attempt, &tried->problem);
-    *vec_push(scans->arena, &scans->unfinished) = (Unfinished){.goal = tried->goal,
-                                                               .bytes = score.bytes,
-                                                               .promise = promise_of(scans, tried),
-                                                               .seconds = score.seconds,
-                                                               .num_cut = scans->num_cut,
-                                                               .number = scans->unfinished.len};
-  }
-  if (!is_chosen) {
-    scan_attempt_free(tried);
-    return is_met;
-  }
-  scan_attempt_free(scans->best);
-  *scans->best = *tried;
-  scans->best->problem.steps = &scans->best->variant.steps;
-  judge_report(&scans->best->attempt, &scans->best->problem);
-  return is_met;
-}
-
-/* An attempt refers to the problem that is beside it, so they move as a whole or not at all: both
- * are on the heap of the arena. Once the run is stopped, or has failed, nothing meets the budget
- * any more, which soon ends whoever tries. */
-static bool try_with_part(Scans *scans, const VariantGoal *goal, const RematAlgorithm *algorithm,
-                          uint32_t divisor) {
-  ScanAttempt tried;
-  if (scans->status != RH_OK || patience_is_stopped(scans->problem->patience)) return false;
-  scans->status = try_goal(scans->problem, scans->run, goal, algorithm, divisor, &tried);
-  scans->num_cut = num_cut_in(&tried.variant.steps);
-  if (scans->status == RH_OK) return note_tried(scans, &tried, algorithm);
-  scan_attempt_free(&tried);
-  return false;
-}
-
-/* Whether a variant alone meets the budget. */
-static bool try_and_keep(Scans *scans, const VariantGoal *goal) {
-  return try_with_part(scans, goal, remat_algorithm_find("none"), 1);
-}
-
 static VariantGoal goal_at(const Scans *scans, uint32_t price) {
   return (VariantGoal){.price = scans->prices.data[price],
                        .algorithm = scans->problem->request->algorithm,
                        .opened = scans->opened};
+}
+
+/* Whether a variant alone meets the budget. */
+static bool try_and_keep(Scans *scans, const VariantGoal *goal) {
+  return scans_try_goal(scans, goal, remat_algorithm_find("none"), 1);
 }
 
 /* Changes a goal to the one with some number. */
@@ -398,16 +240,6 @@ static const RematAlgorithm *finisher_of(const Problem *problem) {
   return problem->options->limit_bytes > 0 ? remat_algorithm_find("path") : NULL;
 }
 
-/* What ran on the input may have spent all steps, and variants are where the budget can be met.
- * Sees to it that a part of the steps of a whole run is left. */
-static void renew_patience(const Problem *problem, uint32_t divisor) {
-  Patience *patience = problem->patience;
-  uint32_t num_insts = problem->input->module->insts.len;
-  uint64_t num_steps =
-      patience_steps_of(patience_effort(patience), num_insts, &problem->parameters);
-  patience_renew(patience, num_steps / divisor);
-}
-
 static int by_promise(const void *pa, const void *pb) {
   const Unfinished *a = pa, *b = pb;
   if (a->promise != b->promise) return a->promise > b->promise ? 1 : -1;
@@ -448,10 +280,10 @@ static bool try_finished(void *of, uint32_t number) {
   for (uint32_t i = 0; i < scans->unfinished.len && num_run < MAX_FINISHED; i++) {
     if (is_short && num_run && scans->best->attempt.score.is_met) break;
     if (is_like(&list[i], run, num_run) || !may_be_best(scans, &list[i])) continue;
-    if (num_run == 1) renew_patience(scans->problem, OTHERS_PART);
+    if (num_run == 1) scans_renew_patience(scans->problem, OTHERS_PART);
     run[num_run++] = &list[i];
     uint32_t divisor = num_run == 1 ? 1 : MAX_FINISHED + 1 - num_run;
-    (void)try_with_part(scans, &list[i].goal, scans->finisher, divisor);
+    (void)scans_try_goal(scans, &list[i].goal, scans->finisher, divisor);
   }
   return true;
 }
@@ -467,13 +299,13 @@ static bool try_unrolled(void *of, uint32_t number) {
       scan_misaligned(&scans->module, problem->parameters.scan_unroll, scans->arena, scans->arena);
   (void)number;
   if (loops.len == 0) return false;
-  renew_patience(problem, 1);
+  scans_renew_patience(problem, 1);
   VariantGoal goal = {.price = INFINITY,
                       .algorithm = problem->request->algorithm,
                       .unrolls = true,
                       .opened = scans->opened};
   bool is_met = try_and_keep(scans, &goal);
-  if (!is_met && scans->finisher) (void)try_with_part(scans, &goal, scans->finisher, 1);
+  if (!is_met && scans->finisher) (void)scans_try_goal(scans, &goal, scans->finisher, 1);
   return true;
 }
 
@@ -492,7 +324,7 @@ static bool try_highest_price(void *of, uint32_t number) {
   Scans *scans = of;
   const Problem *problem = scans->problem;
   (void)number;
-  renew_patience(problem, 1);
+  scans_renew_patience(problem, 1);
   scans->prices = scan_prices(&scans->module, (uint32_t)problem->parameters.scan_prices,
                               scans->arena, problem->scratch);
   VariantGoal goal = goal_at(scans, scans->prices.len - 1);
@@ -583,26 +415,4 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
   arena_free(scans.arena);
   rh_module_free(scans.opened);
   return scans.status;
-}
-
-rh_status scans_try_split(const Problem *problem, RunFn run, ScanAttempt *best) {
-  *best = (ScanAttempt){0};
-  rh_status status = variant_split(problem, &best->variant.module);
-  if (status != RH_OK || !best->variant.module) return status;
-  renew_patience(problem, 1);
-  status = run_on_variant_of(problem, run, problem->request->algorithm, 1, true, best);
-  if (status != RH_OK || !best->attempt.result) return status;
-  if (judge_can_prove(&best->attempt, &best->problem)) return RH_OK;
-  attempt_free(&best->attempt);
-  best->attempt = (Attempt){0};
-  return RH_OK;
-}
-
-rh_status scans_apply(const Problem *problem, RunFn run, ScanAttempt *best) {
-  rh_module *opened;
-  rh_status status = variant_open(problem, &opened);
-  VariantGoal goal = {.plan = problem->plan, .opened = opened};
-  if (status == RH_OK) status = try_goal(problem, run, &goal, problem->request->algorithm, 1, best);
-  rh_module_free(opened);
-  return status;
 }

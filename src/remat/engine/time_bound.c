@@ -51,19 +51,7 @@ static Line line_of_result(SearchGraph *graph, const rh_module *input, const rh_
   for (NodeId node = 0; node < graph->num_nodes; node++) {
     if (!(graph->nodes[node].flags & NODE_IS_BYPASSED)) placing_put(&placing, node);
   }
-  Line line = line_new(graph, placing.len, arena);
-  StepId *step_of = arena_array(arena, StepId, graph->num_nodes);
-  for (StepId step = 0; step < line.len; step++) {
-    line.nodes[step] = placing.order[step];
-    step_of[line.nodes[step]] = step;
-  }
-  line_lay_out(&line, arena);
-  for (StepId step = 0; step < line.len; step++) {
-    for (uint32_t i = 0; i < graph->nodes[line.nodes[step]].num_operands; i++)
-      line.sources[line.first_source[step] + i] =
-          step_of[node_operand(graph, line.nodes[step], i)->node];
-  }
-  return line;
+  return line_of_nodes(graph, placing.order, placing.len, arena);
 }
 
 /* ---- bound ---- */
@@ -72,7 +60,6 @@ typedef struct Bounding {
   const Problem *problem;
   SearchContext context;
   const Schedule *schedule;
-  int64_t *inner_bytes; /* by CompId: what its run needs in the order of the input */
   int64_t *floor_bytes; /* by CompId: what its run needs in any order */
   Arena *arena;
 } Bounding;
@@ -82,19 +69,15 @@ typedef struct Bounding {
 static void measure_callees(Bounding *bounding) {
   const CallGraph *calls = &bounding->context.values.graph;
   Arena *scratch = bounding->problem->scratch;
+  bounding->context.inner_bytes = bounding->floor_bytes;
   for (uint32_t i = 0; i < calls->num_reachable; i++) {
     CompId comp = calls->post_order[i];
     bool is_entry = comp == bounding->problem->input->module->entry;
     if (is_entry || !comp_is_sequential(calls, comp) || bounding->schedule->of[comp].len == 0)
       continue;
     Arena *arena = arena_new(arena_options(scratch));
-    bounding->context.inner_bytes = bounding->floor_bytes;
     SearchGraph graph = search_graph_build(&bounding->context, comp, arena, scratch);
     bounding->floor_bytes[comp] = graph_floor_bytes(&graph, scratch);
-    bounding->context.inner_bytes = bounding->inner_bytes;
-    graph = search_graph_build(&bounding->context, comp, arena, scratch);
-    Line line = line_of_graph(&graph, arena);
-    bounding->inner_bytes[comp] = line_measure(&line, arena).peak_bytes;
     arena_free(arena);
   }
 }
@@ -107,11 +90,10 @@ static LineLimit line_limit(Bounding *bounding) {
   int64_t uncounted_bytes = before_bytes - problem_counted_bytes(problem, &problem->before);
   PeakLimit peak = limit_of_peak(limit_counted(problem->options), uncounted_bytes);
   Arena *arena = arena_new(arena_options(problem->scratch));
-  bounding->context.inner_bytes = bounding->inner_bytes;
-  SearchGraph graph = search_graph_build(&bounding->context, problem->input->module->entry, arena,
-                                         problem->scratch);
-  Line line = line_of_graph(&graph, arena);
-  int64_t more_bytes = line_measure(&line, arena).peak_bytes - before_bytes;
+  int64_t *inner_bytes = arena_zarray(arena, int64_t, problem->input->module->comps.len);
+  bounding->context.inner_bytes = inner_bytes;
+  search_measure_callees(&bounding->context, inner_bytes, 0, problem->scratch);
+  int64_t more_bytes = inner_bytes[problem->input->module->entry] - before_bytes;
   arena_free(arena);
   return limit_of_line(peak, more_bytes > 0 ? -more_bytes : 0);
 }
@@ -161,7 +143,6 @@ void time_bound_find(const Problem *problem, Findings *findings, const rh_module
   Schedule schedule = schedule_copy(&problem->input->schedule, module, arena);
   Bounding bounding = {.problem = problem,
                        .schedule = &schedule,
-                       .inner_bytes = arena_zarray(arena, int64_t, module->comps.len),
                        .floor_bytes = arena_zarray(arena, int64_t, module->comps.len),
                        .arena = arena};
   RematJob job = {.rewrite = &rewrite,

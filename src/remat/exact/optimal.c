@@ -91,19 +91,10 @@ static void remove_unread(const Model *model, Runs *runs, Arena *arena) {
 }
 
 static Line line_of_runs(const Line *line, const Runs *runs, Arena *out, Arena *arena) {
-  StepId *last = arena_array(arena, StepId, line->len);
-  Line result = line_new(line->graph, runs->list.len, out);
-  for (StepId step = 0; step < result.len; step++)
-    result.nodes[step] = line->nodes[runs->list.data[step].step];
-  line_lay_out(&result, out);
-  for (StepId step = 0; step < result.len; step++) {
-    StepId of = runs->list.data[step].step;
-    for (uint32_t k = line->first_source[of]; k < line->first_source[of + 1]; k++)
-      result.sources[result.first_source[step] + k - line->first_source[of]] =
-          last[line->sources[k]];
-    last[of] = step;
-  }
-  return result;
+  StepId *steps = arena_array(arena, StepId, runs->list.len);
+  for (uint32_t i = 0; i < runs->list.len; i++)
+    steps[i] = runs->list.data[i].step;
+  return line_of_steps(line, steps, runs->list.len, out, arena);
 }
 
 /* ---- rounds ---- */
@@ -118,13 +109,6 @@ typedef struct Solving {
   Patience *patience;
   Arena *out, *arena, *scratch;
 } Solving;
-
-static PricedLine as_priced(const Solving *solving, const Line *line, const LineMemory *memory) {
-  return (PricedLine){.line = *line,
-                      .fits = memory->peak_bytes <= solving->limit_bytes,
-                      .peak_bytes = memory->peak_bytes,
-                      .seconds = memory->seconds};
-}
 
 /* Asks more of the program where a line exceeds the limit: the memory of a clone, or, where the
  * program knows it but counts less than the line, another solution. */
@@ -158,8 +142,8 @@ static bool solve_once(Solving *solving) {
   Model *model = &solving->model;
   OptimalLine *best = &solving->best;
   SolverLimits limits = {(int)solving->rules->num_nodes, gap, INFINITY};
-  if (best->priced.fits) {
-    limits.cutoff = (best->priced.seconds - model->fixed_seconds) * model->scale + gap;
+  if (best->scored.score.is_met) {
+    limits.cutoff = (best->scored.score.seconds - model->fixed_seconds) * model->scale + gap;
   }
   Arena *arena = arena_new(arena_options(solving->scratch));
   SolverAnswer answer =
@@ -179,20 +163,18 @@ static bool solve_once(Solving *solving) {
     remove_unread(model, &runs, arena);
     Line line = line_of_runs(solving->line, &runs, arena, arena);
     LineMemory memory = line_measure(&line, arena);
-    PricedLine found = as_priced(solving, &line, &memory);
-    found.fits = found.fits && line_is_valid(&line, solving->scratch);
-    if (found.fits) {
-      Line trimmed =
-          line_trimmed(&line, solving->limit_bytes, solving->patience, arena, solving->scratch);
-      memory = line_measure(&trimmed, arena);
-      found = as_priced(solving, &trimmed, &memory);
+    ScoredLine found = scored_of(&line, &memory, solving->limit_bytes);
+    found.score.is_met = found.score.is_met && line_is_valid(&line, solving->scratch);
+    if (found.score.is_met) {
+      found =
+          scored_trimmed(&line, solving->limit_bytes, solving->patience, arena, solving->scratch);
     } else {
       correct(solving, &runs, &memory, answer.is_one);
       goes_on = true;
     }
-    if (priced_is_better(&found, &best->priced)) {
-      best->priced = found;
-      best->priced.line = line_copy(&found.line, solving->out);
+    if (score_is_better(found.score, best->scored.score)) {
+      best->scored = found;
+      best->scored.line = line_copy(&found.line, solving->out);
     }
   }
   arena_free(arena);
@@ -219,7 +201,7 @@ static bool build(Solving *solving) {
   return false;
 }
 
-OptimalLine optimal_line(const Line *given, const PricedLine *known, int64_t limit_bytes,
+OptimalLine optimal_line(const Line *given, const ScoredLine *known, int64_t limit_bytes,
                          const OptimalRules *rules, Patience *patience, Arena *out,
                          Arena *scratch) {
   Solving solving = {.line = given,

@@ -25,7 +25,7 @@ typedef enum OptimalStatus {
 } OptimalStatus;
 
 typedef struct OptimalLine {
-  PricedLine priced;
+  ScoredLine scored;
   OptimalStatus status;
   SolverEnd end; /* of the solver, if it failed */
 } OptimalLine;
@@ -38,7 +38,7 @@ typedef struct OptimalLine {
  * Short lines are solved with clones at all places. In others, clones run only where somebody reads
  * them, or what they read, and only where the line exceeds the limit; in long ones, clones that
  * clones read run only to a certain depth. */
-OptimalLine optimal_line(const Line *given, const PricedLine *known, int64_t limit_bytes,
+OptimalLine optimal_line(const Line *given, const ScoredLine *known, int64_t limit_bytes,
                          const OptimalRules *rules, Patience *patience, Arena *out, Arena *scratch);
 
 /* What recomputation adds at least: as line_time_bound(), and at most as high as the best line.

@@ -1,5 +1,5 @@
 /* Moves, and the one loop that tries them. Whatever looks for a better result by one change after
- * another is a table of moves: limits for lines (remat/search/driver.c), lines that packing may
+ * another is a table of moves: limits for lines (remat/search/limits.c), lines that packing may
  * suit better (take.c), values in other forms (remat/algorithms/search.c), rewritten loops
  * (remat/engine/scans.c).
  *

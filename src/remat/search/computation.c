@@ -9,76 +9,76 @@ typedef struct Task {
   const Line *given;
   const SearchGraph *graph;   /* of that line */
   const SearchGraph *without; /* the same one, in which no loop runs again; or itself */
-  const OtherLines *known;    /* lines of it that were found for a limit nearby; or NULL */
+  const FoundLines *known;    /* lines of it that were found for a limit nearby; or NULL */
   LineLimit limit;
 } Task;
 
 /* Searches in one of the graphs of a task. */
-static PricedLine search_in(SearchJob *search, const Task *task, const SearchGraph *graph,
-                            bool is_thorough, Patience *patience, OtherLines *others,
-                            Arena *arena) {
+static FoundLines search_in(SearchJob *search, const Task *task, const SearchGraph *graph,
+                            bool is_thorough, Patience *patience, Arena *arena) {
   SearchRules rules = search->rules;
   rules.is_thorough = is_thorough;
   rules.known = task->known;
   Line line = *task->given;
   line.graph = graph;
-  PricedLine found =
-      search_line(&line, task->limit.bytes, &rules, patience, others, arena, search->scratch);
-  found.line.graph = task->graph;
-  for (uint32_t i = 0; i < others->len; i++)
-    others->list[i].line.graph = task->graph;
+  FoundLines found =
+      search_line(&line, task->limit.bytes, &rules, patience, arena, search->scratch);
+  for (uint32_t i = 0; i < found.len; i++)
+    found.list[i].line.graph = task->graph;
   return found;
+}
+
+static bool is_better(const FoundLines *a, const FoundLines *b) {
+  return score_is_better(found_best(a)->score, found_best(b)->score);
 }
 
 /* Searches without repeating loops first, if any can be repeated, with half of the steps: loops are
  * large pieces, which prices choose too early. If that meets the limit, to repeat them is worth
  * more than a short search only if that finds something faster. */
-static PricedLine search_both(SearchJob *search, const Task *task, Patience *patience,
-                              OtherLines *others, Arena *arena) {
+static FoundLines search_both(SearchJob *search, const Task *task, Patience *patience,
+                              Arena *arena) {
   CompId comp = task->graph->comp;
   bool is_known = task->without == task->graph || task->known ||
                   (search->unmet_comp == comp && task->limit.bytes <= search->unmet.bytes);
-  if (is_known) return search_in(search, task, task->graph, true, patience, others, arena);
+  if (is_known) return search_in(search, task, task->graph, true, patience, arena);
   Patience half = patience_part(patience, patience_steps_left(patience) / 2);
-  PricedLine best = search_in(search, task, task->without, true, &half, others, arena);
+  FoundLines simple = search_in(search, task, task->without, true, &half, arena);
   patience_join(patience, &half);
-  OtherLines also = {0};
-  if (best.fits) {
+  if (found_best(&simple)->score.is_met) {
     Patience part = patience_part(patience, patience_steps_left(patience) / SHORT_PART);
-    PricedLine quick = search_in(search, task, task->graph, false, &part, &also, arena);
+    FoundLines quick = search_in(search, task, task->graph, false, &part, arena);
     patience_join(patience, &part);
-    if (!priced_is_better(&quick, &best)) return best;
+    if (!is_better(&quick, &simple)) return simple;
   } else {
     search->unmet_comp = comp;
     search->unmet = task->limit;
   }
-  PricedLine found = search_in(search, task, task->graph, true, patience, &also, arena);
-  if (!priced_is_better(&found, &best)) return best;
-  *others = also;
-  return found;
+  FoundLines found = search_in(search, task, task->graph, true, patience, arena);
+  return is_better(&found, &simple) ? found : simple;
 }
 
 /* As search_lowest(), and at first without repeating loops, if any can be repeated, with half of
  * the steps: what does not lower the peak further is to take no time. */
-static PricedLine search_lowest_both(SearchJob *search, const Task *task, const PricedLine *known,
-                                     Patience *patience, OtherLines *others, Arena *arena) {
-  PricedLine simple;
+static FoundLines search_lowest_both(SearchJob *search, const Task *task, const ScoredLine *known,
+                                     Patience *patience, Arena *arena) {
+  ScoredLine simple;
   if (task->without != task->graph) {
     Line line = *task->given;
     line.graph = task->without;
     Patience half = patience_part(patience, patience_steps_left(patience) / 2);
-    simple = search_lowest(&line, task->limit.bytes, NULL, &search->rules, &half, NULL, arena,
-                           search->scratch);
-    simple.line.graph = task->graph;
+    FoundLines found = search_lowest(&line, task->limit.bytes, NULL, &search->rules, &half, arena,
+                                     search->scratch);
     patience_join(patience, &half);
-    if (!known || priced_is_lower(&simple, known)) known = &simple;
+    simple = *found_best(&found);
+    simple.line.graph = task->graph;
+    if (!known || scored_is_lower(&simple, known)) known = &simple;
   }
-  return search_lowest(task->given, task->limit.bytes, known, &search->rules, patience, others,
-                       arena, search->scratch);
+  return search_lowest(task->given, task->limit.bytes, known, &search->rules, patience, arena,
+                       search->scratch);
 }
 
 /* The lines that are known of a graph; NULL = none is. */
-static const OtherLines *lines_known(const SearchJob *search, const SearchGraph *graph) {
+static const FoundLines *lines_known(const SearchJob *search, const SearchGraph *graph) {
   const KnownLines *known = search->known;
   if (!known || !known->arena || known->num_nodes != graph->num_nodes) return NULL;
   for (NodeId i = 0; i < graph->num_nodes; i++) {
@@ -90,42 +90,42 @@ static const OtherLines *lines_known(const SearchJob *search, const SearchGraph 
 }
 
 /* Notes what a search of the entry has found, for one with a limit nearby. */
-static void note_found(SearchJob *search, const PricedLine *best, const OtherLines *others) {
-  const SearchGraph *graph = best->line.graph;
+static void note_found(SearchJob *search, FoundLines found) {
+  const SearchGraph *graph = found_best(&found)->line.graph;
   Arena *arena = arena_new(arena_options(search->scratch));
   SearchNode *nodes = arena_array(arena, SearchNode, graph->num_nodes);
   memcpy(nodes, graph->nodes, graph->num_nodes * sizeof *nodes);
-  OtherLines lines = {.list[0] = *best, .len = 1};
-  for (uint32_t i = 0; i < others->len && lines.len < MAX_OTHERS; i++)
-    lines.list[lines.len++] = others->list[i];
-  for (uint32_t i = 0; i < lines.len; i++)
-    lines.list[i].line = line_copy(&lines.list[i].line, arena);
+  if (found.len > MAX_KNOWN) found.len = MAX_KNOWN;
+  for (uint32_t i = 0; i < found.len; i++)
+    found.list[i].line = line_copy(&found.list[i].line, arena);
   if (search->found.arena) arena_free(search->found.arena);
-  search->found = (KnownLines){lines, nodes, graph->num_nodes, arena};
+  search->found = (KnownLines){found, nodes, graph->num_nodes, arena};
 }
 
 /* Searches under lower limits if what was found nearly fits: where prices go up further from the
  * beginning, they may lead elsewhere. */
-static void find_below(SearchJob *search, const Task *task, PricedLine *found, Patience *patience,
-                       OtherLines *others, Arena *arena) {
+static void find_below(SearchJob *search, const Task *task, FoundLines *found, Patience *patience,
+                       Arena *arena) {
   static const double factors[] = {0.96, 0.92};
+  const Score *best = &found_best(found)->score;
   int64_t most_missing = task->limit.bytes / search->job->parameters->search_nearly;
-  if (found->peak_bytes - task->limit.bytes > most_missing) return;
-  for (size_t i = 0; i < sizeof factors / sizeof *factors && !found->fits; i++) {
+  if (best->bytes - task->limit.bytes > most_missing) return;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors && !best->is_met; i++) {
     Task below = *task;
     below.limit.bytes = (int64_t)((double)task->limit.bytes * factors[i]);
     Patience half = patience_part(patience, patience_steps_left(patience) / 2);
-    OtherLines also = {0};
-    PricedLine lower = search_in(search, &below, task->graph, false, &half, &also, arena);
+    FoundLines lower = search_in(search, &below, task->graph, false, &half, arena);
     patience_join(patience, &half);
-    if (lower.peak_bytes > task->limit.bytes) continue;
-    *found = priced_trimmed(&lower.line, task->limit.bytes, patience, arena, search->scratch);
-    others->len = 0;
+    const ScoredLine *lowest = found_best(&lower);
+    if (lowest->score.bytes > task->limit.bytes) continue;
+    found->list[0] =
+        scored_trimmed(&lowest->line, task->limit.bytes, patience, arena, search->scratch);
+    found->len = 1;
   }
 }
 
-PricedLine search_computation(SearchJob *search, const SearchGraph *graph, LineLimit limit,
-                              OtherLines *others, Arena *arena) {
+FoundLines search_computation(SearchJob *search, const SearchGraph *graph, LineLimit limit,
+                              Arena *arena) {
   Patience *patience = search->job->patience;
   Patience own = patience_part(patience, patience_steps_left(patience) / 4 * 3);
   Line given = line_of_graph(graph, arena);
@@ -135,24 +135,21 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, LineL
                .limit = limit};
   bool is_to_know = graph->comp == search->job->rewrite->module->entry;
   if (is_to_know) task.known = lines_known(search, graph);
-  PricedLine found = {0};
+  FoundLines found = {0};
+  Score *best = &found.list[0].score;
   if (limit.bytes > 0) {
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
-    found = search_both(search, &task, &most, others, arena);
+    found = search_both(search, &task, &most, arena);
     patience_join(&own, &most);
-    if (!found.fits) find_below(search, &task, &found, &own, others, arena);
+    if (!best->is_met) find_below(search, &task, &found, &own, arena);
   }
-  if (!found.fits) {
-    OtherLines also = {0};
-    const PricedLine *known = limit.bytes > 0 ? &found : NULL;
-    PricedLine lower = search_lowest_both(search, &task, known, &own, &also, arena);
-    if (!known || lower.peak_bytes < found.peak_bytes) {
-      found = lower;
-      *others = also;
-    }
-    found.fits = limit.bytes > 0 && found.peak_bytes <= limit.bytes;
+  if (!best->is_met) {
+    const ScoredLine *known = limit.bytes > 0 ? found_best(&found) : NULL;
+    FoundLines lower = search_lowest_both(search, &task, known, &own, arena);
+    if (!known || found_best(&lower)->score.bytes < best->bytes) found = lower;
+    best->is_met = limit.bytes > 0 && best->bytes <= limit.bytes;
   }
   patience_join(patience, &own);
-  if (is_to_know && search_job_may_go_on(search)) note_found(search, &found, others);
+  if (is_to_know && search_job_may_go_on(search)) note_found(search, found);
   return found;
 }

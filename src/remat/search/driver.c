@@ -2,220 +2,8 @@
 
 #include "remat/job/drive.h"
 #include "remat/rewrite/dce.h"
+#include "remat/search/limits.h"
 #include "remat/search/start.h"
-
-/* The searches of the entry, each of which begins from the module as it was given. */
-typedef struct Driver {
-  SearchJob *search;
-  RematState before;
-  Result best, last;
-  uint32_t num_results;
-  bool best_is_last;
-  bool is_fresh;   /* the module is as it was given */
-  LineLimit asked; /* the limit that the table of limits begins with */
-  LineLimit limit; /* the last one */
-  /* of try_corrected() */
-  int64_t too_high, low_enough;
-  int num_failed;
-  /* of try_higher() */
-  uint64_t least_steps;
-  int64_t room;
-  /* of try_raised() */
-  int64_t lowest, line_before;
-} Driver;
-
-/* ---- one search ---- */
-
-/* Keeps the best result from what is done to the module next. */
-static void keep_best(Driver *driver) {
-  if (driver->best_is_last)
-    driver->best.state = remat_state_save(driver->search->job, driver->best.arena);
-  driver->best_is_last = false;
-}
-
-/* Goes back to the module as it was given. */
-static void begin_again(Driver *driver) {
-  SearchJob *search = driver->search;
-  keep_best(driver);
-  remat_state_load(search->job, &driver->before);
-  search->num_comps = 0;
-  search_job_analyze(search);
-  search->num_steps = 0;
-  driver->is_fresh = true;
-}
-
-/* Searches under a limit for lines, and keeps what that comes to if it is the best so far. */
-static void search_once(Driver *driver, LineLimit limit) {
-  SearchJob *search = driver->search;
-  RematJob *job = search->job;
-  if (!driver->is_fresh) begin_again(driver);
-  driver->is_fresh = false;
-  driver->limit = limit;
-  search_tree(search, job->rewrite->module->entry, limit);
-  Result result = search_job_result(search);
-  if (search->round.arena && score_is_better(search->round.figures.taken, result.figures.taken)) {
-    result = search->round;
-    search_job_restore(search, &result.state, result.num_steps);
-    search->entry = result.figures;
-  }
-  if (search->round.arena) arena_free(search->round.arena);
-  search->round.arena = NULL;
-  result.arena = arena_new(arena_options(search->scratch));
-  driver->last = result;
-  driver->best_is_last = driver->num_results++ == 0 ||
-                         score_is_better(result.figures.taken, driver->best.figures.taken);
-  if (!driver->best_is_last) {
-    arena_free(result.arena);
-    return;
-  }
-  if (driver->num_results > 1) arena_free(driver->best.arena);
-  driver->best = result;
-}
-
-/* The same, from the lines that were found under the limit before, which is near. */
-static bool search_near(Driver *driver, int64_t limit_bytes) {
-  SearchJob *search = driver->search;
-  KnownLines known = search->found;
-  search->found.arena = NULL;
-  search->known = &known;
-  search_once(driver, (LineLimit){limit_bytes});
-  search->known = NULL;
-  if (known.arena) arena_free(known.arena);
-  return true;
-}
-
-/* ---- limits for lines ---- */
-
-/* Lowers the limit until the best line meets the budget, and as long as that gains. Packing and
- * sharing make the model's peak differ from that of lines, and not by the same everywhere: after
- * the first correction, by the excess, the limit falls faster and faster, since a line that keeps
- * the same large values has the same peak. Between a limit that was too high and one that was low
- * enough it goes half the way. */
-static bool try_corrected(void *of, uint32_t number) {
-  Driver *driver = of;
-  const Figures *last = &driver->last.figures;
-  const RematParameters *parameters = driver->search->job->parameters;
-  int64_t budget = driver->search->job->peak_limit.bytes;
-  bool is_met = driver->best.figures.taken.is_met;
-  if (number == 0) {
-    if (last->line_peak_bytes <= budget) return false;
-    driver->too_high = INT64_MAX;
-    driver->low_enough = 0;
-    driver->num_failed = 0;
-  }
-  bool has_gained = number == 0 || !is_met || driver->best_is_last;
-  if (number + 1 >= (is_met ? parameters->search_few_limits : parameters->search_limits) ||
-      !has_gained)
-    return false;
-  if (last->line_bytes > driver->limit.bytes) return false; /* it was not reached */
-  if (last->line_peak_bytes <= budget) {
-    if (last->line_bytes > driver->low_enough) driver->low_enough = last->line_bytes;
-  } else {
-    if (last->line_bytes < driver->too_high) driver->too_high = last->line_bytes;
-    driver->num_failed++;
-  }
-  if (driver->low_enough > 0) {
-    int64_t gap = driver->too_high - driver->low_enough;
-    return gap > budget / parameters->search_gap &&
-           search_near(driver, driver->low_enough + gap / 2);
-  }
-  int64_t fall = last->line_peak_bytes - budget;
-  for (int i = 1; i < driver->num_failed && fall < budget; i++)
-    fall *= 4;
-  return driver->too_high > fall && search_near(driver, driver->too_high - fall);
-}
-
-static bool packs_and_costs(void *of) {
-  Driver *driver = of;
-  const RematJob *job = driver->search->job;
-  driver->least_steps = patience_steps_left(job->patience) / 2;
-  driver->room = job->peak_limit.bytes - driver->last.figures.line_peak_bytes;
-  return job->memory_model->traits & RH_TRAIT_PACKS && !driver->best.figures.is_free;
-}
-
-/* Where packing wastes less for the line that was found than in the order given, or values use the
- * free memory of parameters, one that needs more may meet the budget, too, and cost less. */
-static bool try_higher(void *of, uint32_t number) {
-  static const double factors[] = {1.01, 1.03};
-  Driver *driver = of;
-  bool is_quick = patience_steps_left(driver->search->job->patience) > driver->least_steps;
-  if (number == sizeof factors / sizeof *factors || !is_quick) return false;
-  int64_t more = (int64_t)((double)driver->asked.bytes * (factors[number] - 1));
-  int64_t room = driver->room / (INT64_C(1) << number);
-  return search_near(driver, driver->asked.bytes + (more > room ? more : room));
-}
-
-static bool wastes_more(void *of) {
-  Driver *driver = of;
-  const Figures *last = &driver->last.figures;
-  driver->lowest = last->line_bytes;
-  driver->line_before = 0;
-  return last->line_peak_bytes - driver->lowest > driver->search->difference_bytes;
-}
-
-/* Packing may need less for a line that needs more, if it wastes more than in the order given. */
-static bool try_raised(void *of, uint32_t number) {
-  static const double factors[] = {1.02, 1.05, 1.1, 1.2};
-  Driver *driver = of;
-  const Figures *last = &driver->last.figures;
-  if (number == sizeof factors / sizeof *factors) return false;
-  if (driver->line_before == last->line_bytes) return false; /* the limit does not matter now */
-  driver->line_before = last->line_bytes;
-  return search_near(driver, (int64_t)((double)driver->lowest * factors[number]));
-}
-
-/* What is left of the steps goes to the lowest peak. */
-static bool try_lowest(void *of, uint32_t number) {
-  (void)number;
-  search_once(of, (LineLimit){0});
-  return true;
-}
-
-static bool may_search(const void *of) {
-  return search_job_may_go_on(((const Driver *)of)->search);
-}
-
-/* The limits that are tried for lines after the first one. */
-static const Move limits[] = {
-    {.needs = MOVE_FOR_BUDGET, .try_next = try_corrected},
-    {.needs = MOVE_FOR_BUDGET | MOVE_FOR_MET, .is_of_use = packs_and_costs, .try_next = try_higher},
-    {.needs = MOVE_FOR_MISSED, .is_of_use = wastes_more, .try_next = try_raised},
-    {.needs = MOVE_FOR_BUDGET | MOVE_FOR_MISSED, .most = 1, .try_next = try_lowest},
-};
-
-static bool wastes_much(const SearchJob *search) {
-  int64_t budget = search->job->peak_limit.bytes;
-  return budget > 0 && !search->rules.keeps_order &&
-         search->difference_bytes > budget / search->job->parameters->search_wasteful;
-}
-
-static void search_limits_below(Driver *driver, LineLimit limit) {
-  driver->asked = limit;
-  search_once(driver, limit);
-  Drive limits_of = {.of = driver,
-                     .best = &driver->best.figures.taken,
-                     .has_budget = driver->search->job->peak_limit.bytes > 0,
-                     .can_go_on = may_search};
-  drive(&limits_of, limits, sizeof limits / sizeof *limits);
-}
-
-/* Where packing wastes much in the order given, nobody knows what it will waste in others. Lines in
- * that order may cost less, although they need more. The few steps that they take are additional
- * ones: what else is found does not depend on them. */
-static void search_limits(Driver *driver, LineLimit limit) {
-  SearchJob *search = driver->search;
-  if (wastes_much(search)) {
-    Patience part;
-    uint64_t num_steps = patience_steps_left(search->job->patience) / 4;
-    Patience *whole = search_job_take_part(search, num_steps, &part);
-    search->rules.keeps_order = true;
-    search_limits_below(driver, limit);
-    search->rules.keeps_order = false;
-    search->unmet_comp = NO_ID;
-    search->job->patience = whole;
-  }
-  search_limits_below(driver, limit);
-}
 
 /* ---- what searches begin from ---- */
 
@@ -225,17 +13,17 @@ static LineLimit line_limit_of(const SearchJob *search) {
 
 /* Searches with a small part of the steps. Returns the limit for a long search: higher by what the
  * model leaves below the budget. */
-static LineLimit search_shortly(Driver *driver, LineLimit limit) {
-  SearchJob *search = driver->search;
+static LineLimit search_shortly(EntrySearch *entry, LineLimit limit) {
+  SearchJob *search = entry->search;
   Patience part;
   uint64_t part_of = (uint64_t)search->job->parameters->search_short;
   uint64_t num_steps = patience_steps_left(search->job->patience) / part_of;
   Patience *whole = search_job_take_part(search, num_steps, &part);
   search->rules.is_thorough = false;
-  search_once(driver, limit);
+  search_once(entry, limit);
   search->rules.is_thorough = true;
   search_job_give_back(search, whole);
-  int64_t room = search->job->peak_limit.bytes - driver->last.figures.line_peak_bytes;
+  int64_t room = search->job->peak_limit.bytes - entry->last.line_peak_bytes;
   return (LineLimit){limit.bytes + (room > 0 ? room : 0)};
 }
 
@@ -246,30 +34,30 @@ typedef struct Lending {
   LineLimit limit;
 } Lending;
 
-static void set_lending(Driver *driver, bool is_held) {
-  SearchJob *search = driver->search;
-  if (search->holds_lent != is_held || !driver->is_fresh) {
+static void set_lending(EntrySearch *entry, bool is_held) {
+  SearchJob *search = entry->search;
+  if (search->holds_lent != is_held || !entry->is_fresh) {
     search->holds_lent = is_held;
-    begin_again(driver);
+    search_entry_again(entry);
   }
   /* What values save by free memory depends on the order. */
   search->difference_bytes = is_held ? 0 : search_job_difference(search);
 }
 
-static Lending try_lending(Driver *driver, bool is_held) {
-  set_lending(driver, is_held);
-  return (Lending){is_held, search_shortly(driver, line_limit_of(driver->search))};
+static Lending try_lending(EntrySearch *entry, bool is_held) {
+  set_lending(entry, is_held);
+  return (Lending){is_held, search_shortly(entry, line_limit_of(entry->search))};
 }
 
 /* Where memory is packed, one value at a time can use what a parameter leaves free before a result
  * takes it. Lines take that as held, or as free. Neither is exact: what a short search says is
  * nearer to the model gets most of the steps, and the other one the rest. */
-static void search_lent(Driver *driver) {
-  SearchJob *search = driver->search;
-  Lending first = try_lending(driver, true);
-  double when_held = score_promise(driver->last.figures.taken, search->job->peak_limit.bytes);
-  Lending other = try_lending(driver, false);
-  if (score_promise(driver->last.figures.taken, search->job->peak_limit.bytes) < when_held) {
+static void search_lent(EntrySearch *entry) {
+  SearchJob *search = entry->search;
+  Lending first = try_lending(entry, true);
+  double when_held = score_promise(entry->last.taken, search->job->peak_limit.bytes);
+  Lending other = try_lending(entry, false);
+  if (score_promise(entry->last.taken, search->job->peak_limit.bytes) < when_held) {
     Lending swapped = first;
     first = other;
     other = swapped;
@@ -277,24 +65,23 @@ static void search_lent(Driver *driver) {
   Patience most;
   uint64_t num_steps = patience_steps_left(search->job->patience) / 4 * 3;
   Patience *whole = search_job_take_part(search, num_steps, &most);
-  set_lending(driver, first.is_held);
-  search_limits(driver, first.limit);
+  set_lending(entry, first.is_held);
+  search_limits(entry, first.limit);
   search_job_give_back(search, whole);
   if (!search_job_may_go_on(search)) return;
-  set_lending(driver, other.is_held);
-  search_limits(driver, other.limit);
+  set_lending(entry, other.is_held);
+  search_limits(entry, other.limit);
 }
 
 /* Searches from the order that the module was given in. */
-static void search_start(Driver *driver) {
-  SearchJob *search = driver->search;
-  const RematJob *job = search->job;
-  bool packs = job->memory_model->traits & RH_TRAIT_PACKS;
+static void search_start(EntrySearch *entry) {
+  SearchJob *search = entry->search;
+  bool has_budget = search->job->peak_limit.bytes > 0;
   search->difference_bytes = search_job_difference(search);
-  if (packs && job->peak_limit.bytes > 0 && search->difference_bytes < 0) {
-    search_lent(driver);
+  if (search_job_packs(search) && has_budget && search->difference_bytes < 0) {
+    search_lent(entry);
   } else {
-    search_limits(driver, job->peak_limit.bytes > 0 ? line_limit_of(search) : (LineLimit){0});
+    search_limits(entry, has_budget ? line_limit_of(search) : (LineLimit){0});
   }
 }
 
@@ -309,23 +96,22 @@ typedef struct Given {
 
 /* Searches from another order of the module as it was given. Dead code goes, as it does when a line
  * is applied: a result may be this order alone. */
-static void search_other_start(Driver *driver, const Given *given, Arena *out) {
-  SearchJob *search = driver->search;
-  keep_best(driver);
+static void search_other_start(EntrySearch *entry, const Given *given, Arena *out) {
+  SearchJob *search = entry->search;
   remat_state_load(search->job, &given->state);
   *search->job->schedule = schedule_copy(&given->start, search->job->rewrite->module, out);
   dce_run(search->job->rewrite, search->scratch);
   dce_update_schedule(search->job->rewrite->module, search->job->schedule, out);
-  driver->before = remat_state_save(search->job, out);
+  entry->before = remat_state_save(search->job, out);
   search->unmet_comp = NO_ID;
-  search->holds_lent = search->job->memory_model->traits & RH_TRAIT_PACKS;
-  begin_again(driver);
-  search_start(driver);
+  search->holds_lent = search_job_packs(search);
+  search_entry_again(entry);
+  search_start(entry);
 }
 
-static bool is_nearly_free(const Driver *driver, double given_seconds) {
-  Score best = driver->best.figures.taken;
-  double most_seconds = given_seconds / (double)driver->search->job->parameters->search_free;
+static bool is_nearly_free(const EntrySearch *entry, double given_seconds) {
+  Score best = entry->best.figures.taken;
+  double most_seconds = given_seconds / (double)entry->search->job->parameters->search_free;
   return best.is_met && best.seconds - given_seconds <= most_seconds;
 }
 
@@ -348,20 +134,19 @@ static uint64_t steps_by_size(const RematJob *job) {
  * have besides the steps by their size is for another order. */
 static Result search_starts(SearchJob *search, const Given *given, uint64_t num_steps) {
   const RematJob *job = search->job;
-  Driver driver = {.search = search, .before = given->state, .is_fresh = true};
+  EntrySearch entry = {.search = search, .before = given->state, .is_fresh = true};
   uint64_t num_own = steps_by_size(job);
   bool has_start = given->has_start && num_own < num_steps;
   Patience all, most;
   Patience *whole = search_job_take_part(search, num_steps, &all);
   (void)search_job_take_part(search, has_start ? num_own : num_steps, &most);
-  search_start(&driver);
+  search_start(&entry);
   search_job_give_back(search, &all);
   bool goes_on =
-      has_start && search_job_may_go_on(search) && !is_nearly_free(&driver, given->seconds);
-  if (goes_on) search_other_start(&driver, given, given->arena);
+      has_start && search_job_may_go_on(search) && !is_nearly_free(&entry, given->seconds);
+  if (goes_on) search_other_start(&entry, given, given->arena);
   search_job_give_back(search, whole);
-  keep_best(&driver);
-  return driver.best;
+  return entry.best;
 }
 
 /* ---- a budget that is missed ---- */
@@ -428,9 +213,7 @@ static void search_again(SearchJob *search, const Given *given) {
   if (search->found.arena) arena_free(search->found.arena);
   search->found.arena = NULL;
   search->unmet_comp = NO_ID;
-  search->num_steps = search->num_comps = 0;
-  search->holds_lent = search->job->memory_model->traits & RH_TRAIT_PACKS;
-  search_job_analyze(search);
+  search_job_begin(search, search_job_packs(search));
 }
 
 /* What counts of a result at the end: what it comes to where the engine judges it. */
@@ -459,9 +242,7 @@ static Score search_as_for(Whole *whole, PeakLimit limit, uint64_t num_steps) {
   patience_give_back(job->patience, num_steps, num_before - patience_steps_left(job->patience));
   judge(search, &result);
   Score found = result.figures.taken;
-  bool is_best = score_is_better(found, whole->best.figures.taken);
-  arena_free(is_best ? whole->best.arena : result.arena);
-  if (is_best) whole->best = result;
+  (void)result_keep(&whole->best, &result);
   return found;
 }
 
@@ -548,6 +329,7 @@ static const Move further[] = {
 };
 
 void drive_search(SearchJob *search) {
+  search_job_begin(search, search_job_packs(search));
   Arena *arena = arena_new(arena_options(search->scratch));
   Whole whole = {.search = search,
                  .given = given_note(search, arena),
@@ -558,6 +340,6 @@ void drive_search(SearchJob *search) {
   Drive drive_further = {.of = &whole, .best = &whole.best.figures.taken};
   drive(&drive_further, further, sizeof further / sizeof *further);
   search_job_restore(search, &whole.best.state, whole.best.num_steps);
-  arena_free(whole.best.arena);
+  result_free(&whole.best);
   arena_free(arena);
 }

@@ -209,7 +209,7 @@ static Line bring_forward(const Line *line, bool are_single, bool *has_moved, Ar
   *has_moved = false;
   for (StepId step = 0; step < line->len; step++)
     *has_moved |= placing.order[step] != step;
-  Line result = line_reordered(line, placing.order, out, scratch);
+  Line result = line_of_steps(line, placing.order, line->len, out, scratch);
   arena_free(arena);
   return result;
 }

@@ -3,6 +3,7 @@
 #include "ir/placing.h"
 #include "ir/sort.h"
 #include "remat/search/excess.h"
+#include "remat/search/scored.h"
 
 enum { MAX_CONE = 17 };
 
@@ -64,7 +65,7 @@ Line line_settled(const Line *line, bool moves_sources, Arena *out, Arena *scrat
   for (StepId step = 0; step < line->len; step++) {
     if (!settler.is_late[step]) placing_put(&placing, step);
   }
-  Line result = line_reordered(line, placing.order, out, scratch);
+  Line result = line_of_steps(line, placing.order, line->len, out, scratch);
   arena_free(arena);
   return result;
 }
@@ -146,6 +147,26 @@ static void note_bytes(Sweep *sweep, uint32_t first, uint32_t last) {
   excess_note(&sweep->excess, first, last);
 }
 
+/* Takes the memory of steps that can be free out of the account. */
+static void free_sources(Sweep *sweep) {
+  const Line *line = sweep->line;
+  int64_t *change = arena_zarray(sweep->arena, int64_t, (size_t)line->len + 2), sum = 0;
+  for (StepId step = 0; step < line->len; step++) {
+    if (!can_be_free(sweep, step)) continue;
+    sweep->is_free[step] = true;
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
+      int64_t bytes = line_part_bytes(line, step, part);
+      sweep->during[step] -= bytes;
+      change[step + 1] -= bytes;
+      change[sweep->memory.last_of[part] + 1] += bytes;
+    }
+  }
+  for (StepId step = 0; step < line->len; step++) {
+    sum += change[step];
+    sweep->before[step] += sum;
+  }
+}
+
 static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules *rules,
                          Patience *patience, Arena *arena, Arena *scratch) {
   Sweep sweep = {.line = line, .rules = rules, .patience = patience, .arena = arena};
@@ -169,26 +190,7 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
     sweep.before[step] = sweep.memory.bytes_before[step];
     sweep.during[step] = sweep.memory.bytes_at[step] - sweep.memory.bytes_before[step];
   }
-  if (rules->frees_sources) {
-    /* Their memory is taken out of the account. */
-    int64_t *change = arena_zarray(arena, int64_t, (size_t)len + 2), sum = 0;
-    for (StepId step = 0; step < len; step++) {
-      const SearchNode *node = &line->graph->nodes[line->nodes[step]];
-      if (!can_be_free(&sweep, step)) continue;
-      sweep.is_free[step] = true;
-      for (uint32_t i = 0; i < node->num_parts; i++) {
-        StepId last = sweep.memory.last_of[line->first_part[step] + i];
-        int64_t bytes = line->graph->parts.data[node->first_part + i].bytes;
-        sweep.during[step] -= bytes;
-        change[step + 1] -= bytes;
-        change[last + 1] += bytes;
-      }
-    }
-    for (StepId step = 0; step < len; step++) {
-      sum += change[step];
-      sweep.before[step] += sum;
-    }
-  }
+  if (rules->frees_sources) free_sources(&sweep);
   if (rules->is_tolerant && sweep.memory.peak_bytes > limit_bytes)
     sweep.tolerance = (double)(sweep.memory.peak_bytes - limit_bytes);
   if (len) note_bytes(&sweep, 0, len - 1);
@@ -426,39 +428,46 @@ static bool visit(Sweep *sweep, StepId step) {
   return has_moved;
 }
 
+/* ---- sweeps ---- */
+
+/* Moves all steps that can move. Returns how many have moved. */
+static uint32_t move_steps(Sweep *sweep) {
+  uint32_t num_moved = 0;
+  for (uint32_t at = 0; at < sweep->line->len && !patience_is_over(sweep->patience); at++) {
+    StepId step = sweep->order[at];
+    if (can_move(sweep, step) && !sweep->is_free[step]) num_moved += visit(sweep, step);
+  }
+  return num_moved;
+}
+
+/* The order that the moves have come to. Some free steps run after their readers now; they go
+ * first, until the line is settled. */
+static const StepId *order_of_sweep(Sweep *sweep) {
+  uint32_t next = 0;
+  if (!sweep->rules->frees_sources) return sweep->order;
+  for (int is_later = 0; is_later < 2; is_later++) {
+    for (uint32_t at = 0; at < sweep->line->len; at++) {
+      StepId step = sweep->order[at];
+      bool goes_first = sweep->is_free[step] || is_at_hand(sweep, step);
+      if (goes_first != is_later) sweep->moved[next++] = step;
+    }
+  }
+  return sweep->moved;
+}
+
 Line hoist(const Line *line, int64_t limit_bytes, const HoistRules *rules, Patience *patience,
            Arena *out, Arena *scratch) {
   Arena *kept = arena_new(arena_options(scratch));
-  Line best = line_settled(line, rules->frees_sources, kept, scratch);
-  LineMemory memory = line_measure(&best, kept);
-  double best_excess = line_excess(&best, &memory, limit_bytes);
-  Line now = best;
+  Line best = line_settled(line, rules->frees_sources, kept, scratch), now = best;
+  double best_excess = scored_measure(&best, limit_bytes, scratch).excess;
   for (uint32_t i = 0; i < rules->num_sweeps && best_excess > 0; i++) {
     Arena *arena = arena_new(arena_options(scratch));
     Sweep sweep = sweep_begin(&now, limit_bytes, rules, patience, arena, scratch);
-    uint32_t num_moved = 0;
-    for (uint32_t at = 0; at < now.len && !patience_is_over(patience); at++) {
-      StepId step = sweep.order[at];
-      if (can_move(&sweep, step) && !sweep.is_free[step]) num_moved += visit(&sweep, step);
-    }
-    if (rules->frees_sources) {
-      /* Some of them run after their readers now; they go first, and then to their readers. */
-      uint32_t next = 0;
-      for (uint32_t at = 0; at < now.len; at++) {
-        StepId step = sweep.order[at];
-        if (sweep.is_free[step] || is_at_hand(&sweep, step)) sweep.moved[next++] = step;
-      }
-      for (uint32_t at = 0; at < now.len; at++) {
-        StepId step = sweep.order[at];
-        if (!sweep.is_free[step] && !is_at_hand(&sweep, step)) sweep.moved[next++] = step;
-      }
-      sweep.order = sweep.moved;
-    }
-    Line moved = line_reordered(&now, sweep.order, arena, scratch);
+    uint32_t num_moved = move_steps(&sweep);
+    Line moved = line_of_steps(&now, order_of_sweep(&sweep), now.len, arena, scratch);
     now = line_settled(&moved, rules->frees_sources, kept, scratch);
     arena_free(arena);
-    memory = line_measure(&now, kept);
-    double excess = line_excess(&now, &memory, limit_bytes);
+    double excess = scored_measure(&now, limit_bytes, scratch).excess;
     bool is_better = excess < best_excess;
     if (is_better) {
       best = now;

@@ -2,6 +2,16 @@
 
 enum { LEAST_STEPS = 400 }; /* for each instruction, for another search of the entry */
 
+bool search_job_packs(const SearchJob *search) {
+  return search->job->memory_model->traits & RH_TRAIT_PACKS;
+}
+
+void search_job_begin(SearchJob *search, bool holds_lent) {
+  search->holds_lent = holds_lent;
+  search->num_steps = search->num_comps = 0;
+  search_job_analyze(search);
+}
+
 void search_job_analyze(SearchJob *search) {
   if (search->arena) arena_free(search->arena);
   search->arena = arena_new(arena_options(search->scratch));
@@ -18,13 +28,31 @@ void search_job_analyze(SearchJob *search) {
   search_measure_callees(&search->context, search->inner_bytes, num_known, search->scratch);
 }
 
-Result search_job_result(const SearchJob *search) {
-  return (Result){.figures = search->entry, .num_steps = search->num_steps};
-}
-
 int64_t search_job_difference(const SearchJob *search) {
   return remat_state_peak(search->job, search->scratch) -
          search->inner_bytes[search->job->rewrite->module->entry];
+}
+
+/* ---- results ---- */
+
+bool search_job_keep(const SearchJob *search, Result *best) {
+  if (best->arena && !score_is_better(search->entry.taken, best->figures.taken)) return false;
+  result_free(best);
+  Arena *arena = arena_new(arena_options(search->scratch));
+  *best = (Result){search->entry, search->num_steps, remat_state_save(search->job, arena), arena};
+  return true;
+}
+
+bool result_keep(Result *best, Result *found) {
+  bool is_better = score_is_better(found->figures.taken, best->figures.taken);
+  result_free(is_better ? best : found);
+  if (is_better) *best = *found;
+  return is_better;
+}
+
+void result_free(Result *result) {
+  if (result->arena) arena_free(result->arena);
+  result->arena = NULL;
 }
 
 void search_job_restore(SearchJob *search, const RematState *state, uint32_t num_steps) {
@@ -33,6 +61,8 @@ void search_job_restore(SearchJob *search, const RematState *state, uint32_t num
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   search->num_steps = num_steps;
 }
+
+/* ---- steps ---- */
 
 Patience *search_job_take_part(SearchJob *search, uint64_t num_steps, Patience *part) {
   Patience *whole = search->job->patience;

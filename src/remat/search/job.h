@@ -1,6 +1,5 @@
-/* What the parts of the search share: computation.c searches one computation, take.c applies what
- * it finds and measures it, tree.c reduces a computation and what it calls, and driver.c does so
- * under several limits. */
+/* What the outer files of the search share, from computation.c to driver.c; which of them does what
+ * is said in remat/algorithms/search.c. */
 #ifndef REMAT_HLO_REMAT_SEARCH_JOB_H
 #define REMAT_HLO_REMAT_SEARCH_JOB_H
 
@@ -11,23 +10,25 @@
 
 /* What a line of the entry came to. */
 typedef struct Figures {
-  int64_t line_bytes, line_peak_bytes; /* of the line that was best before packing counted: as lines
-                                          are measured, and by the model of the job */
-  Score taken;                         /* of the line that was taken, by the model of the job */
-  bool is_free;                        /* that recomputes nothing */
+  /* of the line that was the best one before packing counted: */
+  int64_t line_bytes;      /* its peak as lines are measured */
+  int64_t line_peak_bytes; /* and by the model of the job */
+  /* of the line that was taken: */
+  Score taken;  /* by the model of the job */
+  bool is_free; /* it recomputes nothing */
 } Figures;
 
-/* What a search of the entry has come to under one limit for lines. */
+/* What a search has come to, with the module that came out. */
 typedef struct Result {
   Figures figures;
   uint32_t num_steps;
   RematState state;
-  Arena *arena; /* of the state */
+  Arena *arena; /* of the state; NULL = there is no result */
 } Result;
 
 /* Lines of a graph that is gone. */
 typedef struct KnownLines {
-  OtherLines lines;
+  FoundLines lines;
   const SearchNode *nodes; /* of the graph */
   uint32_t num_nodes;
   Arena *arena; /* NULL = there are none */
@@ -42,18 +43,22 @@ typedef struct SearchJob {
   bool holds_lent;      /* lines take the memory that parameters leave free as held */
   CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
   uint32_t num_steps;
-  uint32_t num_changed; /* values that are kept in other forms */
-  CompId unmet_comp;    /* a computation for which no line without repeated loops met a limit, */
-  LineLimit unmet;      /* and that limit */
-  Figures entry;        /* the last time that a line was applied to it */
-  /* The best line of the entry before what it calls was reduced; its arena is NULL if there is
-   * none. */
-  Result round;
-  KnownLines found;         /* by the last search of the entry */
-  const KnownLines *known;  /* by one with a limit nearby; NULL = by none */
+  CompId unmet_comp;       /* a computation for which no line without repeated loops met a limit, */
+  LineLimit unmet;         /* and that limit */
+  Figures entry;           /* of the line that was applied to the entry last */
+  Result round;            /* the best line of the entry before what it calls was reduced */
+  KnownLines found;        /* lines that the last search of the entry has found */
+  const KnownLines *known; /* to go on from, of a limit nearby; or NULL */
   int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
 } SearchJob;
+
+/* Begins with the module as it is now; see SearchContext.holds_lent. */
+void search_job_begin(SearchJob *search, bool holds_lent);
+
+/* Whether the model of the job packs. Lines then take what parameters leave free as held, to begin
+ * with. */
+bool search_job_packs(const SearchJob *search);
 
 /* Analyses the module again after a change, and measures the computations that are new. */
 void search_job_analyze(SearchJob *search);
@@ -62,8 +67,14 @@ void search_job_analyze(SearchJob *search);
  */
 int64_t search_job_difference(const SearchJob *search);
 
-/* What the line that was applied last has come to, without the state. */
-Result search_job_result(const SearchJob *search);
+/* Keeps the module as it is now, and `search->entry`, if that is better than `best` or there is no
+ * such result. Returns whether it is. */
+bool search_job_keep(const SearchJob *search, Result *best);
+
+/* Keeps the better one of two results, `best` if they are equal, and frees the other. Returns
+ * whether `best` has changed. */
+bool result_keep(Result *best, Result *found);
+void result_free(Result *result);
 
 /* Makes the module what it was. The schedule no longer depends on the state's memory. */
 void search_job_restore(SearchJob *search, const RematState *state, uint32_t num_steps);
@@ -79,21 +90,19 @@ bool search_job_may_go_on(const SearchJob *search);
 
 /* Searches one computation with three quarters of the steps that are left, so that there always are
  * some for what follows: other computations, and searches with another limit. If no line fits, the
- * last of them go to the lowest peak. What it returns is in `arena`, `others` included. */
-PricedLine search_computation(SearchJob *search, const SearchGraph *graph, LineLimit limit,
-                              OtherLines *others, Arena *arena);
+ * last of them go to the lowest peak. What it returns is in `arena`. */
+FoundLines search_computation(SearchJob *search, const SearchGraph *graph, LineLimit limit,
+                              Arena *arena);
 
 /* Rewrites a computation as a line says. */
-void take_line(SearchJob *search, CompId comp, const PricedLine *priced);
+void take_line(SearchJob *search, CompId comp, const ScoredLine *scored);
 
 /* Applies the first line whose measured peak meets the budget or, if there is none, the one with
- * the lowest peak: the line that was found, those nearly as good, and what the table of moves makes
- * of them. Sets `search->entry`. */
-void take_first_met(SearchJob *search, const PricedLine *found, const OtherLines *others,
-                    Arena *arena);
+ * the lowest peak: those that were found, and what the table of moves makes of them. Sets
+ * `search->entry`. */
+void take_first_met(SearchJob *search, const FoundLines *found, Arena *arena);
 
-/* Reduces a computation to a limit: itself, and where that does
- * not suffice, what it calls. */
+/* Reduces a computation to a limit: itself, and where that does not suffice, what it calls. */
 void search_tree(SearchJob *search, CompId comp, LineLimit limit);
 
 #endif

@@ -159,7 +159,7 @@ Line line_with_late_updates(const Line *line, bool *has_moved, Arena *out, Arena
   for (StepId step = 0; step < line->len; step++) {
     if (is_last[step]) order[next++] = step;
   }
-  Line result = line_reordered(line, order, out, scratch);
+  Line result = line_of_steps(line, order, line->len, out, scratch);
   arena_free(arena);
   return result;
 }

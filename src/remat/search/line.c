@@ -2,51 +2,68 @@
 
 #include "remat/search/line_link.h"
 
-Line line_new(const SearchGraph *graph, uint32_t len, Arena *out) {
-  return (Line){.graph = graph,
-                .len = len,
-                .nodes = arena_array(out, NodeId, len),
-                .first_source = arena_array(out, uint32_t, (size_t)len + 1),
-                .first_part = arena_array(out, uint32_t, (size_t)len + 1)};
-}
-
-void line_lay_out(Line *line, Arena *out) {
+Line line_new(const SearchGraph *graph, NodeId *nodes, uint32_t len, Arena *out) {
+  Line line = {.graph = graph,
+               .nodes = nodes,
+               .len = len,
+               .first_source = arena_array(out, uint32_t, (size_t)len + 1),
+               .first_part = arena_array(out, uint32_t, (size_t)len + 1)};
   uint32_t num_sources = 0, num_parts = 0;
-  for (StepId step = 0; step < line->len; step++) {
-    const SearchNode *node = &line->graph->nodes[line->nodes[step]];
-    line->first_source[step] = num_sources;
-    line->first_part[step] = num_parts;
+  for (StepId step = 0; step < len; step++) {
+    const SearchNode *node = &graph->nodes[nodes[step]];
+    line.first_source[step] = num_sources;
+    line.first_part[step] = num_parts;
     num_sources += node->num_operands;
     num_parts += node->num_parts;
   }
-  line->first_source[line->len] = num_sources;
-  line->first_part[line->len] = num_parts;
-  line->sources = arena_array(out, StepId, num_sources);
+  line.first_source[len] = num_sources;
+  line.first_part[len] = num_parts;
+  line.sources = arena_array(out, StepId, num_sources);
+  return line;
 }
 
-Line line_of_graph(const SearchGraph *graph, Arena *out) {
-  Line line = line_new(graph, graph->num_nodes, out);
-  StepId *step_of = arena_array(out, StepId, graph->num_nodes);
-  line.len = 0;
-  for (NodeId node = 0; node < graph->num_nodes; node++) {
-    if (graph->nodes[node].flags & (NODE_IS_BYPASSED | NODE_IS_FORM)) continue;
-    step_of[node] = line.len;
-    line.nodes[line.len++] = node;
-  }
-  line_lay_out(&line, out);
-  for (StepId step = 0; step < line.len; step++) {
-    const SearchNode *node = &graph->nodes[line.nodes[step]];
-    for (uint32_t i = 0; i < node->num_operands; i++)
-      line.sources[line.first_source[step] + i] =
-          step_of[graph->operands.data[node->first_operand + i].node];
+Line line_of_nodes(const SearchGraph *graph, NodeId *nodes, uint32_t len, Arena *out) {
+  StepId *run_of = arena_array(out, StepId, graph->num_nodes);
+  Line line = line_new(graph, nodes, len, out);
+  for (StepId step = 0; step < len; step++) {
+    for (uint32_t i = 0; i < graph->nodes[nodes[step]].num_operands; i++)
+      line.sources[line.first_source[step] + i] = run_of[node_operand(graph, nodes[step], i)->node];
+    run_of[nodes[step]] = step;
   }
   return line;
 }
 
+Line line_of_steps(const Line *line, const StepId *steps, uint32_t len, Arena *out,
+                   Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  StepId *run_of = arena_array(scratch, StepId, line->len);
+  NodeId *nodes = arena_array(out, NodeId, len);
+  for (uint32_t i = 0; i < len; i++)
+    nodes[i] = line->nodes[steps[i]];
+  Line result = line_new(line->graph, nodes, len, out);
+  for (StepId step = 0; step < len; step++) {
+    uint32_t from = line->first_source[steps[step]], to = result.first_source[step];
+    for (uint32_t i = 0; i < result.first_source[step + 1] - to; i++)
+      result.sources[to + i] = run_of[line->sources[from + i]];
+    run_of[steps[step]] = step;
+  }
+  if (scratch != out) arena_reset(scratch, mark);
+  return result;
+}
+
+Line line_of_graph(const SearchGraph *graph, Arena *out) {
+  NodeId *nodes = arena_array(out, NodeId, graph->num_nodes);
+  uint32_t len = 0;
+  for (NodeId node = 0; node < graph->num_nodes; node++) {
+    if (!(graph->nodes[node].flags & (NODE_IS_BYPASSED | NODE_IS_FORM))) nodes[len++] = node;
+  }
+  return line_of_nodes(graph, nodes, len, out);
+}
+
 Line line_copy(const Line *line, Arena *out) {
-  Line copy = line_new(line->graph, line->len, out);
-  if (line->len) memcpy(copy.nodes, line->nodes, line->len * sizeof *copy.nodes);
-  line_lay_out(&copy, out);
+  NodeId *nodes = arena_array(out, NodeId, line->len);
+  if (line->len) memcpy(nodes, line->nodes, line->len * sizeof *nodes);
+  Line copy = line_new(line->graph, nodes, line->len, out);
   uint32_t num_sources = line->first_source[line->len];
   if (num_sources) memcpy(copy.sources, line->sources, num_sources * sizeof *copy.sources);
   return copy;
@@ -74,25 +91,15 @@ static bool *find_needed(const Line *line, Arena *out) {
 }
 
 /* The first runs of some nodes. */
-static Line first_runs_of(const Line *line, const bool *is_wanted, Arena *out) {
-  const SearchGraph *graph = line->graph;
-  StepId *step_of = arena_array(out, StepId, graph->num_nodes);
-  Line result = line_new(graph, line->len, out);
-  memset(step_of, 0xff, graph->num_nodes * sizeof *step_of);
-  result.len = 0;
+static Line first_runs_of(const Line *line, bool *is_wanted, Arena *out) {
+  NodeId *nodes = arena_array(out, NodeId, line->len);
+  uint32_t len = 0;
   for (StepId step = 0; step < line->len; step++) {
-    if (step_of[line->nodes[step]] != NO_ID || !is_wanted[line->nodes[step]]) continue;
-    step_of[line->nodes[step]] = result.len;
-    result.nodes[result.len++] = line->nodes[step];
+    NodeId node = line->nodes[step];
+    if (is_wanted[node]) nodes[len++] = node;
+    is_wanted[node] = false;
   }
-  line_lay_out(&result, out);
-  for (StepId step = 0; step < result.len; step++) {
-    const SearchNode *node = &graph->nodes[result.nodes[step]];
-    for (uint32_t i = 0; i < node->num_operands; i++)
-      result.sources[result.first_source[step] + i] =
-          step_of[graph->operands.data[node->first_operand + i].node];
-  }
-  return result;
+  return line_of_nodes(line->graph, nodes, len, out);
 }
 
 Line line_of_originals(const Line *line, Arena *out) {
@@ -420,25 +427,6 @@ Rows line_readers(const Line *line, const LineMemory *memory, Arena *out, Arena 
   Rows readers = rows_build(&reads, num_parts, out);
   arena_free(inner);
   return readers;
-}
-
-Line line_reordered(const Line *line, const StepId *order, Arena *out, Arena *scratch) {
-  Arena *inner = arena_new(arena_options(scratch));
-  StepId *place = arena_array(inner, StepId, line->len);
-  Line result = line_new(line->graph, line->len, out);
-  for (StepId step = 0; step < line->len; step++) {
-    result.nodes[step] = line->nodes[order[step]];
-    place[order[step]] = step;
-  }
-  line_lay_out(&result, out);
-  for (StepId step = 0; step < line->len; step++) {
-    uint32_t first = line->first_source[order[step]];
-    uint32_t count = result.first_source[step + 1] - result.first_source[step];
-    for (uint32_t i = 0; i < count; i++)
-      result.sources[result.first_source[step] + i] = place[line->sources[first + i]];
-  }
-  arena_free(inner);
-  return result;
 }
 
 /* ---- checks ---- */

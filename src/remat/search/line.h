@@ -25,10 +25,15 @@ typedef struct Line {
 /* The line of the graph's own order. */
 Line line_of_graph(const SearchGraph *graph, Arena *out);
 
-/* A line with room for its arrays: `len` steps, whose nodes are to be filled in before
- * line_lay_out(), and whose sources after it. */
-Line line_new(const SearchGraph *graph, uint32_t len, Arena *out);
-void line_lay_out(Line *line, Arena *out);
+/* A line that runs these nodes, which it keeps. Its sources are to be filled in. */
+Line line_new(const SearchGraph *graph, NodeId *nodes, uint32_t len, Arena *out);
+
+/* The same, where each step reads the last run before it of what its node reads. */
+Line line_of_nodes(const SearchGraph *graph, NodeId *nodes, uint32_t len, Arena *out);
+
+/* The line that runs steps of another one in this order, of which some may be left out, and some
+ * run more than once. Each reads the last run before it of the step that it reads there. */
+Line line_of_steps(const Line *line, const StepId *steps, uint32_t len, Arena *out, Arena *scratch);
 
 Line line_copy(const Line *line, Arena *out);
 
@@ -111,9 +116,5 @@ Rows line_waits(const Line *line, Arena *out, Arena *scratch);
 /* By part of the line: the steps that read its memory, through tuples, too, ascending and without
  * repetition. */
 Rows line_readers(const Line *line, const LineMemory *memory, Arena *out, Arena *scratch);
-
-/* The line with its steps in another order, which must be possible: step `order[i]` becomes
- * step i. */
-Line line_reordered(const Line *line, const StepId *order, Arena *out, Arena *scratch);
 
 #endif

@@ -191,7 +191,7 @@ Line line_with_longer_copies(const Line *line, LineMemory *memory, int64_t limit
   if (stretcher.num_moved) {
     StepId *order = arena_array(arena, StepId, line->len);
     place_steps(&stretcher, order);
-    result = line_reordered(line, order, out, scratch);
+    result = line_of_steps(line, order, line->len, out, scratch);
   }
   arena_free(arena);
   return result;

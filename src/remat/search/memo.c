@@ -8,8 +8,7 @@ enum {
 
 struct MemoLine {
   MemoQuery query;
-  PricedLine best;
-  OtherLines others;
+  FoundLines found;
   uint64_t num_spent;
 };
 
@@ -103,19 +102,15 @@ static bool is_same(const MemoQuery *a, const MemoQuery *b) {
 
 /* ---- lines ---- */
 
-/* `graph` is the line's own, or the same one, built again. */
-static PricedLine copied(const PricedLine *priced, const SearchGraph *graph, Arena *out) {
-  PricedLine copy = *priced;
-  copy.line.graph = graph;
-  copy.line = line_copy(&copy.line, out);
-  return copy;
-}
-
-static void copy_others(const OtherLines *others, const SearchGraph *graph, OtherLines *copies,
-                        Arena *out) {
-  copies->len = others->len;
-  for (uint32_t i = 0; i < others->len; i++)
-    copies->list[i] = copied(&others->list[i], graph, out);
+/* `graph` is that of the lines, or the same one, built again. */
+static FoundLines copied(const FoundLines *found, const SearchGraph *graph, Arena *out) {
+  FoundLines copies = *found;
+  for (uint32_t i = 0; i < copies.len; i++) {
+    Line *line = &copies.list[i].line;
+    line->graph = graph;
+    *line = line_copy(line, out);
+  }
+  return copies;
 }
 
 static uint64_t size_of(const Line *line) {
@@ -123,7 +118,7 @@ static uint64_t size_of(const Line *line) {
 }
 
 bool search_memo_find(const SearchMemo *memo, const MemoQuery *query, const SearchGraph *graph,
-                      Patience *patience, PricedLine *best, OtherLines *others, Arena *out) {
+                      Patience *patience, FoundLines *found, Arena *out) {
   uint64_t num_steps = patience_steps_left(patience);
   uint32_t number;
   for (IdProbe probe = id_table_probe(&memo->of_query, query->hash[0]);
@@ -131,26 +126,23 @@ bool search_memo_find(const SearchMemo *memo, const MemoQuery *query, const Sear
     const MemoLine *known = &memo->list.data[number];
     if (!is_same(&known->query, query)) continue;
     if (known->num_spent >= num_steps / ENOUGH) continue;
-    *best = copied(&known->best, graph, out);
-    copy_others(&known->others, graph, others, out);
+    *found = copied(&known->found, graph, out);
     (void)patience_spend(patience, known->num_spent);
     return true;
   }
   return false;
 }
 
-void search_memo_add(SearchMemo *memo, const MemoQuery *query, const PricedLine *best,
-                     const OtherLines *others, uint64_t num_steps, uint64_t num_spent) {
-  uint64_t size = size_of(&best->line);
-  for (uint32_t i = 0; i < others->len; i++)
-    size += size_of(&others->list[i].line);
+void search_memo_add(SearchMemo *memo, const MemoQuery *query, const FoundLines *found,
+                     uint64_t num_steps, uint64_t num_spent) {
+  uint64_t size = 0;
+  for (uint32_t i = 0; i < found->len; i++)
+    size += size_of(&found->list[i].line);
   bool had_enough = num_spent < num_steps / ENOUGH;
   if (!had_enough || size > memo->most_kept - memo->num_kept) return;
   memo->num_kept += size;
-  const SearchGraph *graph = best->line.graph; /* it goes before the memo does */
+  const SearchGraph *graph = found_best(found)->line.graph; /* it goes before the memo does */
   (void)id_table_add(&memo->of_query, memo->arena, query->hash[0], memo->list.len);
-  MemoLine *line = vec_push(memo->arena, &memo->list);
-  *line =
-      (MemoLine){.query = *query, .best = copied(best, graph, memo->arena), .num_spent = num_spent};
-  copy_others(others, graph, &line->others, memo->arena);
+  *vec_push(memo->arena, &memo->list) = (MemoLine){
+      .query = *query, .found = copied(found, graph, memo->arena), .num_spent = num_spent};
 }

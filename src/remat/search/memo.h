@@ -33,11 +33,11 @@ MemoQuery search_memo_query(const Line *given, int64_t limit_bytes, const Search
 /* Whether the same search is known, and there are enough steps for it. Then hands over what it has
  * found, in `out`, and spends what it has spent. */
 bool search_memo_find(const SearchMemo *memo, const MemoQuery *query, const SearchGraph *graph,
-                      Patience *patience, PricedLine *best, OtherLines *others, Arena *out);
+                      Patience *patience, FoundLines *found, Arena *out);
 
 /* Keeps what a search has found that had `num_steps` steps and has spent `num_spent`, unless it was
  * short of them: with more, it would have found something else. */
-void search_memo_add(SearchMemo *memo, const MemoQuery *query, const PricedLine *best,
-                     const OtherLines *others, uint64_t num_steps, uint64_t num_spent);
+void search_memo_add(SearchMemo *memo, const MemoQuery *query, const FoundLines *found,
+                     uint64_t num_steps, uint64_t num_spent);
 
 #endif

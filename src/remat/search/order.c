@@ -1,6 +1,60 @@
 #include "remat/search/order.h"
 
 #include "ir/placing.h"
+#include "remat/search/hoist.h"
+#include "remat/search/trial.h"
+
+/* Steps of all orders of a line that are tried. */
+enum { MOST_ORDERED = 3000000 };
+
+/* ---- one computation ---- */
+
+/* The best of all orders under one limit, and of it with less excess. Returns whether one fits.
+ * Patience counts moves, which are few in some large modules; so orders are counted, too. */
+static bool try_orders_alone(const Goal *goal, const Line *given, KeptLines *kept,
+                             uint32_t *num_orders_left, Patience *patience, Arena *scratch) {
+  static const HoistRules again = {
+      .moves_cones = true, .is_tolerant = true, .frees_sources = true, .num_sweeps = 2};
+  for (uint32_t number = 1; number < NUM_ORDER_RULES; number++) {
+    if (*num_orders_left == 0 || patience_is_over(patience)) break;
+    --*num_orders_left;
+    Arena *arena = arena_new(arena_options(scratch));
+    bool is_new;
+    Line order = trial_make_order(goal, given, number, patience, &is_new, arena, scratch);
+    for (int pass = 0; is_new && pass < 2; pass++) {
+      if (pass) order = hoist(&order, goal->limit_bytes, &again, patience, arena, scratch);
+      ScoredLine found = scored_measure(&order, goal->limit_bytes, arena);
+      kept_add(kept, &found);
+    }
+    arena_free(arena);
+    if (kept_best(kept)->score.bytes <= goal->limit_bytes) return true;
+  }
+  return false;
+}
+
+/* The line of the lowest peak found that runs each node once, as the line given must do. */
+static ScoredLine find_lowest(const Line *given, Patience *patience, Arena *out, Arena *scratch) {
+  static const SearchRules rules = {.is_thorough = true};
+  Goal goal = {.limit_bytes = INT64_MAX, .rules = &rules};
+  KeptLines kept = {.by = KEPT_BY_PEAK, .scratch = scratch};
+  ScoredLine unchanged = scored_measure(given, INT64_MAX, scratch);
+  kept_add(&kept, &unchanged);
+  int64_t low = given->graph->held_bytes;
+  uint32_t num_orders_left = MOST_ORDERED / (given->len + 1) + 1;
+  for (int i = 0; i < given->graph->parameters->search_halvings && num_orders_left > 0 &&
+                  !patience_is_over(patience);
+       i++) {
+    int64_t high = kept_best(&kept)->score.bytes;
+    if (low >= high) break;
+    goal.limit_bytes = low + (high - low) / 2;
+    if (!try_orders_alone(&goal, given, &kept, &num_orders_left, patience, scratch))
+      low = goal.limit_bytes;
+  }
+  ScoredLine best = *kept_best(&kept);
+  best.line = line_copy(&best.line, out);
+  kept_free(&kept);
+  return best;
+}
 
 /* ---- a line as a sequence ---- */
 
@@ -39,8 +93,8 @@ static bool reorder(SearchContext *context, CompId comp, int64_t *inner_bytes, P
   Arena *arena = arena_new(arena_options(scratch));
   SearchGraph graph = search_graph_build(context, comp, arena, scratch);
   Line given = line_of_graph(&graph, arena);
-  PricedLine best = search_lowest_order(&given, patience, arena, scratch);
-  inner_bytes[comp] = best.peak_bytes;
+  ScoredLine best = find_lowest(&given, patience, arena, scratch);
+  inner_bytes[comp] = best.score.bytes;
   bool is_new = !line_equals(&best.line, &given);
   if (is_new)
     schedule->of[comp] = sequence_of_line(&best.line, module, schedule->of[comp], out, arena);

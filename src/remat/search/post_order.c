@@ -45,7 +45,7 @@ Line line_in_post_order(const Line *line, bool *has_moved, Arena *out, Arena *sc
   *has_moved = false;
   for (StepId step = 0; step < line->len; step++)
     *has_moved |= placing.order[step] != step;
-  Line result = line_reordered(line, placing.order, out, scratch);
+  Line result = line_of_steps(line, placing.order, line->len, out, scratch);
   arena_free(arena);
   return result;
 }

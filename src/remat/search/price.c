@@ -177,9 +177,9 @@ static bool can_lower_excess(const Line *line, const LineMemory *memory, int64_t
   return false;
 }
 
-static bool is_better(const PricedLine *a, const PricedLine *b) {
-  if (a->fits != b->fits) return a->fits;
-  return a->fits ? a->seconds < b->seconds : a->excess < b->excess;
+static bool is_better(const ScoredLine *a, const ScoredLine *b) {
+  if (a->score.is_met != b->score.is_met) return a->score.is_met;
+  return a->score.is_met ? a->score.seconds < b->score.seconds : a->excess < b->excess;
 }
 
 /* A byte that is held for the whole line is worth, at first, what the line takes for a byte of its
@@ -198,7 +198,7 @@ static void set_first_prices(Pricing *pricing, int64_t limit_bytes) {
 
 /* The line that the decisions lead to, trimmed if it fits, and what it needs at the place of each
  * step before that. */
-static PricedLine measure_round(Pricing *pricing, int64_t limit_bytes, int64_t *bytes_at,
+static ScoredLine measure_round(Pricing *pricing, int64_t limit_bytes, int64_t *bytes_at,
                                 Patience *patience, Arena *inner) {
   StepId *place_of;
   Line priced = runs_build(&pricing->runs, &place_of, inner);
@@ -209,9 +209,9 @@ static PricedLine measure_round(Pricing *pricing, int64_t limit_bytes, int64_t *
     memory = line_measure(&priced, inner);
   }
   form_change_link_price(pricing, &memory);
-  PricedLine found = priced_of(&priced, &memory, limit_bytes);
-  if (!found.fits) return found;
-  return priced_trimmed(&priced, limit_bytes, patience, inner, inner);
+  ScoredLine found = scored_of(&priced, &memory, limit_bytes);
+  if (!found.score.is_met) return found;
+  return scored_trimmed(&priced, limit_bytes, patience, inner, inner);
 }
 
 /* Decides for the prices as they are. Returns false if that has cost too many steps. */
@@ -223,15 +223,15 @@ static bool decide(Pricing *pricing, Patience *patience) {
          pricing->num_looked <= len * MOST_LOOKS;
 }
 
-PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
+ScoredLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
                       bool keeps_places, Patience *patience, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Arena *kept = arena_new(arena_options(scratch));
   const RematParameters *parameters = line->graph->parameters;
   LineMemory memory = line_measure(line, arena);
-  PricedLine best = priced_of(line, &memory, limit_bytes);
+  ScoredLine best = scored_of(line, &memory, limit_bytes);
   double range = (double)(memory.peak_bytes - limit_bytes);
-  bool is_of_use = !best.fits && can_lower_excess(line, &memory, limit_bytes);
+  bool is_of_use = !best.score.is_met && can_lower_excess(line, &memory, limit_bytes);
   uint32_t num_rounds = is_of_use ? rules->num_rounds : 0, last_better = 0;
   Pricing pricing = {0};
   int64_t *bytes_at = arena_array(arena, int64_t, line->len);
@@ -244,7 +244,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
   for (uint32_t round = 0; round < num_rounds && decide(&pricing, patience); round++) {
     if (round == 0 || !decides_as_before(&pricing)) {
       Arena *inner = arena_new(arena_options(scratch));
-      PricedLine found = measure_round(&pricing, limit_bytes, bytes_at, patience, inner);
+      ScoredLine found = measure_round(&pricing, limit_bytes, bytes_at, patience, inner);
       if (is_better(&found, &best)) {
         last_better = round;
         Arena *newer = arena_new(arena_options(scratch));

@@ -16,7 +16,7 @@
 #define REMAT_HLO_REMAT_SEARCH_PRICE_H
 
 #include "remat/job/patience.h"
-#include "remat/search/priced.h"
+#include "remat/search/scored.h"
 
 /* How prices change from round to round. */
 typedef struct PriceRules {
@@ -36,7 +36,7 @@ typedef struct PriceRules {
 /* With `keeps_places`, every step stays where it is, and only clones are added. The fastest line
  * that fits, once it is trimmed, or that of the least excess if none does. The line given is one of
  * the candidates, untrimmed. O(rounds * (operands + clones) * log). */
-PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
+ScoredLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
                       bool keeps_places, Patience *patience, Arena *out, Arena *scratch);
 
 #endif

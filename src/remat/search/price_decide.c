@@ -343,22 +343,9 @@ static bool is_read_once_at_once(const Pricing *pricing, StepId step) {
 /* Decides for all gaps between the readers of a step, from the last one on. Where a clone reads
  * the step after its memory has been overwritten, a clone of the step is all that it can read; and
  * of a private step, each reader has a run. */
-static void visit(Pricing *pricing, StepId step) {
-  const StepCost *cost = &pricing->costs[step];
+static void decide_gaps(Pricing *pricing, StepId step) {
   const SearchNode *node = node_of(pricing, step);
-  bool is_read_here = pricing->first_demand[step] != NO_ID;
   bool is_private = node->flags & NODE_IS_PRIVATE;
-  if (node->flags & NODE_IS_FORM) pricing->runs.is_dropped[step] = !is_read_here;
-  if (pricing->runs.is_dropped[step] && node->flags & NODE_IS_FORM) return;
-  if (!(cost->can_clone || cost->has_form) || (is_read_here && !cost->can_gain)) {
-    keep(pricing, step);
-    return;
-  }
-  if (is_read_once_at_once(pricing, step)) {
-    pricing->runs.is_dropped[step] = false;
-    demand_operands(pricing, step, pricing->demands.data[pricing->first_demand[step]].until);
-    return;
-  }
   sort_demands(pricing, step);
   note_part_until(pricing, step);
   uint32_t len = pricing->sorted.len, begin = 0; /* first demand that has no run yet */
@@ -371,8 +358,7 @@ static void visit(Pricing *pricing, StepId step) {
     if (sorted_demand(pricing, 0)->until > until) until = sorted_demand(pricing, 0)->until;
   }
   for (uint32_t i = 0; i < len; i++) {
-    const Demand *last = sorted_demand(pricing, i);
-    StepId place = last->place;
+    StepId place = sorted_demand(pricing, i)->place;
     bytes += need_parts(pricing, step, i, &gone_at);
     bool is_last = i + 1 == len;
     bool is_group_end = is_last || is_private || sorted_demand(pricing, i + 1)->place != place;
@@ -390,8 +376,26 @@ static void visit(Pricing *pricing, StepId step) {
   form_add_there(pricing, step, &pending);
   for (; begin < len; begin++)
     serve(pricing, sorted_demand(pricing, begin), step);
-  pricing->runs.is_dropped[step] = cost->can_clone && !is_read && !pricing->is_unread[step];
+  bool can_clone = pricing->costs[step].can_clone;
+  pricing->runs.is_dropped[step] = can_clone && !is_read && !pricing->is_unread[step];
   if (!pricing->runs.is_dropped[step]) demand_operands(pricing, step, until);
+}
+
+/* Decides about a step whose readers have been decided about. Of most, nothing is to decide. */
+static void visit(Pricing *pricing, StepId step) {
+  const StepCost *cost = &pricing->costs[step];
+  uint32_t first = pricing->first_demand[step];
+  bool is_read = first != NO_ID, is_form = node_of(pricing, step)->flags & NODE_IS_FORM;
+  if (is_form) pricing->runs.is_dropped[step] = !is_read;
+  if (is_form && !is_read) return;
+  if (!(cost->can_clone || cost->has_form) || (is_read && !cost->can_gain)) {
+    keep(pricing, step);
+  } else if (is_read_once_at_once(pricing, step)) {
+    pricing->runs.is_dropped[step] = false;
+    demand_operands(pricing, step, pricing->demands.data[first].until);
+  } else {
+    decide_gaps(pricing, step);
+  }
 }
 
 /* ---- all steps ---- */

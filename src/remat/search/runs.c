@@ -44,13 +44,12 @@ Line runs_build(const Runs *runs, StepId **place_of, Arena *out) {
     run_of[len] = step;
     step_of[step] = len++;
   }
-  Line result = line_new(line->graph, len, out);
+  NodeId *nodes = arena_array(out, NodeId, len);
   for (StepId step = 0; step < len; step++) {
     RunId run = run_of[step];
-    result.nodes[step] =
-        run < line->len ? line->nodes[run] : runs->added.data[run - line->len].node;
+    nodes[step] = run < line->len ? line->nodes[run] : runs->added.data[run - line->len].node;
   }
-  line_lay_out(&result, out);
+  Line result = line_new(line->graph, nodes, len, out);
   for (StepId step = 0; step < len; step++) {
     const RunId *sources = runs_sources(runs, run_of[step]);
     uint32_t first = result.first_source[step], count = result.first_source[step + 1] - first;

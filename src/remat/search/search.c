@@ -2,15 +2,13 @@
 
 #include <assert.h>
 
-#include "remat/search/hoist.h"
 #include "remat/search/least.h"
 #include "remat/search/memo.h"
 #include "remat/search/trial.h"
 #include "remat/search/trim.h"
 
 enum {
-  LEAST_STEPS = 4000,     /* for each step of a line, that a search for a limit is worth */
-  MOST_ORDERED = 3000000, /* steps of all orders of a line that are tried for the lowest peak */
+  LEAST_STEPS = 4000, /* for each step of a line, that a search for a limit is worth */
 };
 
 /* How many of the best orders go on, and which prices they are tried with next: while no line fits,
@@ -48,8 +46,8 @@ typedef struct LineSearch {
   Arena *scratch;
 } LineSearch;
 
-static const PricedLine *best_of(const LineSearch *search) {
-  return &search->best.list[0].priced;
+static const ScoredLine *best_of(const LineSearch *search) {
+  return kept_best(&search->best);
 }
 
 static const RematParameters *parameters_of(const LineSearch *search) {
@@ -62,8 +60,8 @@ static bool has_steps(const LineSearch *search) {
 
 /* A line that fits and recomputes nothing is the end, too. */
 static bool has_ended(const LineSearch *search) {
-  const PricedLine *best = best_of(search);
-  return !has_steps(search) || priced_is_free(best, search->least_seconds);
+  const ScoredLine *best = best_of(search);
+  return !has_steps(search) || scored_is_free(best, search->least_seconds);
 }
 
 /* Keeps what a trial has found: a TrialKeepFn. */
@@ -71,15 +69,15 @@ static void keep(void *context, const Trial *trial) {
   LineSearch *search = context;
   double merit = 0;
   for (uint32_t i = 0; i < trial->num_found; i++) {
-    const PricedLine *found = &trial->found[i];
-    double own = priced_merit(found, search->excess_seconds);
+    const ScoredLine *found = &trial->found[i];
+    double own = scored_merit(found, search->excess_seconds);
     if (i == 0 || own < merit) merit = own;
     kept_add(&search->best, found);
     if (!trial->is_end[i]) kept_add(&search->candidates, found);
   }
   if (!trial->num_found || trial->kind == TRIAL_IMPROVE) return;
   Order *order = trial->order;
-  if (trial->kind == TRIAL_RULES) {
+  if (trial->kind == TRIAL_NEW_ORDER) {
     order->arena = arena_new(arena_options(search->scratch));
     order->line = line_copy(&trial->line, order->arena);
     order->merit = merit;
@@ -89,8 +87,7 @@ static void keep(void *context, const Trial *trial) {
 }
 
 static void run_trials(LineSearch *search) {
-  search->goal.has_fit = best_of(search)->fits;
-  search->goal.seconds = best_of(search)->seconds;
+  search->goal.best = best_of(search)->score;
   search->trials.goal = search->goal;
   trials_run(&search->trials, keep, search);
 }
@@ -123,27 +120,28 @@ static void rank_orders(LineSearch *search) {
   search->num_orders = num_ranked;
 }
 
-static void try_rules(LineSearch *search) {
+static void try_orders(LineSearch *search) {
   const SearchRules *rules = search->goal.rules;
   search->num_orders = rules->keeps_order   ? 1
                        : rules->is_thorough ? NUM_ORDER_RULES
                                             : NUM_QUICK_ORDER_RULES;
   for (uint32_t i = 0; i < search->num_orders && has_steps(search); i++)
-    add_trial(search, (Trial){.kind = TRIAL_RULES, .rules = i, .order = &search->orders[i]});
+    add_trial(search,
+              (Trial){.kind = TRIAL_NEW_ORDER, .order_rules = i, .order = &search->orders[i]});
   run_trials(search);
   rank_orders(search);
-  search->is_tight = !best_of(search)->fits;
+  search->is_tight = !best_of(search)->score.is_met;
 }
 
 /* Tries the best orders with more prices. */
 static void run_heat(LineSearch *search, const Heat *heat) {
-  bool is_sure = best_of(search)->fits;
+  bool is_sure = best_of(search)->score.is_met;
   uint32_t num_prices = is_sure ? heat->num_prices : heat->num_unsure_prices;
   uint32_t num_orders = is_sure ? heat->num_orders : heat->num_unsure_orders;
   if (num_orders > search->num_orders) num_orders = search->num_orders;
   for (uint32_t i = 0; i < num_orders * num_prices && !has_ended(search); i++)
-    add_trial(search, (Trial){.kind = TRIAL_ORDER,
-                              .prices = heat->first_price + i % num_prices,
+    add_trial(search, (Trial){.kind = TRIAL_KNOWN_ORDER,
+                              .price_rules = heat->first_price + i % num_prices,
                               .order = &search->orders[i / num_prices]});
   run_trials(search);
   rank_orders(search);
@@ -152,10 +150,10 @@ static void run_heat(LineSearch *search, const Heat *heat) {
 /* Whether the candidates are not all among those before. */
 static bool has_new(const KeptLines *now, const KeptLines *before) {
   for (uint32_t i = 0; i < now->len; i++) {
-    double merit = priced_merit(&now->list[i].priced, now->seconds_per_excess);
+    double merit = scored_merit(&now->list[i].scored, now->seconds_per_excess);
     bool is_known = false;
     for (uint32_t k = 0; k < before->len; k++)
-      is_known |= merit == priced_merit(&before->list[k].priced, before->seconds_per_excess);
+      is_known |= merit == scored_merit(&before->list[k].scored, before->seconds_per_excess);
     if (!is_known) return true;
   }
   return false;
@@ -167,13 +165,13 @@ static void improve(LineSearch *search, int64_t num_levels) {
   uint32_t num_stale = 0;
   for (uint32_t level = 0; level < num_levels; level++) {
     KeptLines before = search->candidates;
-    PricedLine best = *best_of(search);
+    Score best = best_of(search)->score;
     search->candidates.len = 0;
     for (uint32_t i = 0; i < before.len && !has_ended(search); i++)
       add_trial(search,
-                (Trial){.kind = TRIAL_IMPROVE, .level = level, .improved = &before.list[i].priced});
+                (Trial){.kind = TRIAL_IMPROVE, .level = level, .improved = &before.list[i].scored});
     run_trials(search);
-    bool has_gained = priced_is_better(best_of(search), &best) ||
+    bool has_gained = score_is_better(best_of(search)->score, best) ||
                       (is_tight && has_new(&search->candidates, &before));
     num_stale = has_gained ? 0 : num_stale + 1;
     bool goes_on = num_stale < parameters_of(search)->search_stale;
@@ -201,7 +199,7 @@ static void run_first_heat(LineSearch *search) {
 
 /* Goes on from lines that were found for another limit. Returns whether one fits. */
 static bool search_from_known(LineSearch *search) {
-  const OtherLines *known = search->goal.rules->known;
+  const FoundLines *known = search->goal.rules->known;
   int64_t limit_bytes = search->goal.limit_bytes;
   Arena *scratch = search->scratch;
   for (uint32_t i = 0; known && i < known->len && has_steps(search); i++) {
@@ -209,14 +207,15 @@ static bool search_from_known(LineSearch *search) {
     line.graph = search->trials.given->graph;
     if (!line_is_valid(&line, scratch)) continue;
     Arena *arena = arena_new(arena_options(scratch));
-    PricedLine found = priced_measure(&line, limit_bytes, scratch);
-    if (found.fits) found = priced_trimmed(&line, limit_bytes, search->patience, arena, scratch);
+    ScoredLine found = scored_measure(&line, limit_bytes, scratch);
+    if (found.score.is_met)
+      found = scored_trimmed(&line, limit_bytes, search->patience, arena, scratch);
     kept_add(&search->best, &found);
     kept_add(&search->candidates, &found);
     arena_free(arena);
   }
   if (search->candidates.len) improve_all(search);
-  return best_of(search)->fits;
+  return best_of(search)->score.is_met;
 }
 
 /* The candidates are improved once before other prices are tried: in tight budgets that leads below
@@ -225,7 +224,7 @@ static bool search_from_known(LineSearch *search) {
 static void search_all(LineSearch *search) {
   if (search_from_known(search)) return;
   kept_free(&search->candidates);
-  try_rules(search);
+  try_orders(search);
   if (search->goal.rules->is_thorough) {
     improve(search, 1);
     run_first_heat(search);
@@ -235,171 +234,114 @@ static void search_all(LineSearch *search) {
   improve_all(search);
 }
 
-static void hand_over_others(const LineSearch *search, OtherLines *others, Arena *out) {
-  others->len = 0;
-  for (uint32_t i = 1; i < search->best.len && others->len < MAX_OTHERS; i++) {
-    const PricedLine *other = &search->best.list[i].priced;
-    if (other->fits != best_of(search)->fits) break;
-    others->list[others->len] = *other;
-    others->list[others->len++].line = line_copy(&other->line, out);
+/* The best lines, all of which fit, or none. */
+static FoundLines hand_over(const LineSearch *search, Arena *out) {
+  FoundLines found = {0};
+  for (uint32_t i = 0; i < search->best.len && i < MAX_FOUND; i++) {
+    const ScoredLine *next = &search->best.list[i].scored;
+    if (next->score.is_met != best_of(search)->score.is_met) break;
+    found.list[found.len] = *next;
+    found.list[found.len++].line = line_copy(&next->line, out);
   }
+  return found;
 }
 
-static PricedLine search_anew(const Line *given, int64_t limit_bytes, const SearchRules *rules,
-                              Patience *patience, OtherLines *others, Arena *out, Arena *scratch) {
-  PricedLine unchanged = priced_measure(given, limit_bytes, scratch);
+static FoundLines search_anew(const Line *given, int64_t limit_bytes, const SearchRules *rules,
+                              Patience *patience, Arena *out, Arena *scratch) {
+  ScoredLine unchanged = scored_measure(given, limit_bytes, scratch);
   double usual_price =
-      given->len ? unchanged.seconds / ((double)unchanged.peak_bytes * given->len) : 0;
+      given->len ? unchanged.score.seconds / ((double)unchanged.score.bytes * given->len) : 0;
   LineSearch search = {
       .goal = {.limit_bytes = limit_bytes, .rules = rules, .given_excess = unchanged.excess},
       .excess_seconds = (double)given->graph->parameters->search_excess * usual_price,
-      .least_seconds = unchanged.seconds,
+      .least_seconds = unchanged.score.seconds,
       .patience = patience,
       .scratch = scratch};
   search.best = (KeptLines){.scratch = scratch};
   search.candidates = (KeptLines){
-      .by_merit = true, .seconds_per_excess = search.excess_seconds, .scratch = scratch};
+      .by = KEPT_BY_MERIT, .seconds_per_excess = search.excess_seconds, .scratch = scratch};
   search.trials =
       (Trials){.given = given, .orders = search.orders, .patience = patience, .scratch = scratch};
   kept_add(&search.best, &unchanged);
-  if (!unchanged.fits) search_all(&search);
-  PricedLine best = *best_of(&search);
-  best.line = line_copy(&best.line, out);
-  hand_over_others(&search, others, out);
+  if (!unchanged.score.is_met) search_all(&search);
+  FoundLines found = hand_over(&search, out);
   for (uint32_t i = 0; i < search.num_orders; i++)
     arena_free(search.orders[i].arena);
   kept_free(&search.candidates);
   kept_free(&search.best);
-  return best;
-}
-
-PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
-                       Patience *patience, OtherLines *others, Arena *out, Arena *scratch) {
-  OtherLines unasked;
-  if (!others) others = &unasked;
-  if (!rules->memo || rules->known || given->graph->form_of)
-    return search_anew(given, limit_bytes, rules, patience, others, out, scratch);
-  MemoQuery query = search_memo_query(given, limit_bytes, rules);
-  PricedLine found;
-  if (search_memo_find(rules->memo, &query, given->graph, patience, &found, others, out))
-    return found;
-  uint64_t num_steps = patience_steps_left(patience);
-  found = search_anew(given, limit_bytes, rules, patience, others, out, scratch);
-  if (patience_is_stopped(patience)) return found;
-  uint64_t num_spent = num_steps - patience_steps_left(patience);
-  search_memo_add(rules->memo, &query, &found, others, num_steps, num_spent);
   return found;
 }
 
-PricedLine search_lowered(const PricedLine *priced, int64_t limit_bytes, const SearchRules *rules,
+FoundLines search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
+                       Patience *patience, Arena *out, Arena *scratch) {
+  if (!rules->memo || rules->known || given->graph->form_of)
+    return search_anew(given, limit_bytes, rules, patience, out, scratch);
+  MemoQuery query = search_memo_query(given, limit_bytes, rules);
+  FoundLines found;
+  if (search_memo_find(rules->memo, &query, given->graph, patience, &found, out)) return found;
+  uint64_t num_steps = patience_steps_left(patience);
+  found = search_anew(given, limit_bytes, rules, patience, out, scratch);
+  if (patience_is_stopped(patience)) return found;
+  uint64_t num_spent = num_steps - patience_steps_left(patience);
+  search_memo_add(rules->memo, &query, &found, num_steps, num_spent);
+  return found;
+}
+
+ScoredLine search_lowered(const ScoredLine *scored, int64_t limit_bytes, const SearchRules *rules,
                           Patience *patience, Arena *out, Arena *scratch) {
   Goal goal = {.limit_bytes = limit_bytes, .rules = rules};
-  PricedLine lower = priced_measure(&priced->line, limit_bytes, scratch);
+  ScoredLine lower = scored_measure(&scored->line, limit_bytes, scratch);
   return trial_mended(&goal, &lower, patience, out, scratch);
 }
 
 /* Mends the lowest line to limits below its peak, nearer to it each time that this fails. */
 static void lower_further(KeptLines *kept, int64_t low, int64_t end_bytes, const SearchRules *rules,
                           Patience *patience, Arena *arena, Arena *scratch) {
-  const PricedLine *lowest = &kept->list[0].priced;
+  const ScoredLine *lowest = kept_best(kept);
   const RematParameters *parameters = lowest->line.graph->parameters;
   for (int64_t part = 2; part <= parameters->search_nearest && !patience_is_over(patience);) {
-    int64_t before = lowest->peak_bytes;
+    int64_t before = lowest->score.bytes;
     if (before <= end_bytes) return;
-    PricedLine found =
+    ScoredLine found =
         search_lowered(lowest, before - (before - low) / part, rules, patience, arena, scratch);
-    found.fits = false;
     kept_add(kept, &found);
-    if (lowest->peak_bytes >= before) part *= 2;
+    if (lowest->score.bytes >= before) part *= 2;
   }
 }
 
-PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLine *known,
-                         const SearchRules *rules, Patience *patience, OtherLines *others,
-                         Arena *out, Arena *scratch) {
+FoundLines search_lowest(const Line *given, int64_t least_bytes, const ScoredLine *known,
+                         const SearchRules *rules, Patience *patience, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   int64_t low = given->graph->held_bytes, end_bytes = line_least_bytes(given, scratch);
   if (low < least_bytes) low = least_bytes;
   if (end_bytes < low) end_bytes = low;
   SearchRules quick = *rules;
   quick.is_thorough = false;
-  KeptLines kept = {.scratch = scratch};
-  PricedLine first = known ? *known : priced_measure(given, INT64_MAX, scratch);
-  first.fits = false; /* compared by peak */
+  KeptLines kept = {.by = KEPT_BY_PEAK, .scratch = scratch};
+  ScoredLine first = known ? *known : scored_measure(given, INT64_MAX, scratch);
   kept_add(&kept, &first);
-  const PricedLine *lowest = &kept.list[0].priced;
+  const ScoredLine *lowest = kept_best(&kept);
   for (int i = 0; i < given->graph->parameters->search_halvings && !patience_is_over(patience);
        i++) {
-    int64_t high = lowest->peak_bytes, middle = low + (high - low) / 2;
+    int64_t high = lowest->score.bytes, middle = low + (high - low) / 2;
     if (high <= end_bytes) break;
     uint64_t num_steps = patience_steps_left(patience) / 3;
     if (i > 0 && num_steps < (uint64_t)given->len * LEAST_STEPS) break;
     Patience part = patience_part(patience, num_steps);
-    PricedLine found = search_line(given, middle, &quick, &part, NULL, arena, scratch);
+    FoundLines found = search_line(given, middle, &quick, &part, arena, scratch);
     patience_join(patience, &part);
-    if (!found.fits) low = middle;
-    found.fits = false;
-    kept_add(&kept, &found);
+    if (!found_best(&found)->score.is_met) low = middle;
+    kept_add(&kept, found_best(&found));
   }
   lower_further(&kept, low, end_bytes, rules, patience, arena, scratch);
-  PricedLine best = search_line(given, lowest->peak_bytes, rules, patience, others, out, scratch);
-  if (priced_is_lower(lowest, &best)) {
-    best = *lowest;
-    best.line = line_copy(&lowest->line, out);
+  FoundLines found = search_line(given, lowest->score.bytes, rules, patience, out, scratch);
+  if (scored_is_lower(lowest, found_best(&found))) {
+    found.list[0] = *lowest;
+    found.list[0].line = line_copy(&lowest->line, out);
   }
   kept_free(&kept);
   arena_free(arena);
-  return best;
-}
-
-/* ---- order alone ---- */
-
-/* The best of all orders under one limit, and of it with less excess. Returns whether one fits.
- * Patience counts moves, which are few in some large modules; so orders are counted, too. */
-static bool try_orders_alone(const Goal *goal, const Line *given, KeptLines *kept,
-                             uint32_t *num_orders_left, Patience *patience, Arena *scratch) {
-  static const HoistRules again = {
-      .moves_cones = true, .is_tolerant = true, .frees_sources = true, .num_sweeps = 2};
-  for (uint32_t number = 1; number < NUM_ORDER_RULES; number++) {
-    if (*num_orders_left == 0 || patience_is_over(patience)) break;
-    --*num_orders_left;
-    Arena *arena = arena_new(arena_options(scratch));
-    bool is_new;
-    Line order = trial_make_order(goal, given, number, patience, &is_new, arena, scratch);
-    for (int pass = 0; is_new && pass < 2; pass++) {
-      if (pass) order = hoist(&order, goal->limit_bytes, &again, patience, arena, scratch);
-      PricedLine found = priced_measure(&order, goal->limit_bytes, arena);
-      found.fits = false; /* compared by peak */
-      kept_add(kept, &found);
-    }
-    arena_free(arena);
-    if (kept->list[0].priced.peak_bytes <= goal->limit_bytes) return true;
-  }
-  return false;
-}
-
-PricedLine search_lowest_order(const Line *given, Patience *patience, Arena *out, Arena *scratch) {
-  static const SearchRules rules = {.is_thorough = true};
-  Goal goal = {.limit_bytes = INT64_MAX, .rules = &rules};
-  KeptLines kept = {.scratch = scratch};
-  PricedLine unchanged = priced_measure(given, INT64_MAX, scratch);
-  unchanged.fits = false;
-  kept_add(&kept, &unchanged);
-  int64_t low = given->graph->held_bytes;
-  uint32_t num_orders_left = MOST_ORDERED / (given->len + 1) + 1;
-  for (int i = 0; i < given->graph->parameters->search_halvings && num_orders_left > 0 &&
-                  !patience_is_over(patience);
-       i++) {
-    int64_t high = kept.list[0].priced.peak_bytes;
-    if (low >= high) break;
-    goal.limit_bytes = low + (high - low) / 2;
-    if (!try_orders_alone(&goal, given, &kept, &num_orders_left, patience, scratch))
-      low = goal.limit_bytes;
-  }
-  PricedLine best = kept.list[0].priced;
-  best.line = line_copy(&best.line, out);
-  kept_free(&kept);
-  return best;
+  return found;
 }
 
 /* ---- called computations ---- */

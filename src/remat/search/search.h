@@ -5,41 +5,44 @@
 
 #include "remat/search/price.h"
 
-enum { MAX_OTHERS = 8 };
+enum {
+  MAX_FOUND = 9,
+  MAX_KNOWN = 8, /* of those found, that a search under another limit goes on from */
+};
 
-/* Lines that are nearly as good as the best one, best first. Packing, which lines know nothing of,
- * may suit one of them better. */
-typedef struct OtherLines {
-  PricedLine list[MAX_OTHERS];
+/* What a search has found: the best line, and then those that are nearly as good. Packing, which
+ * lines know nothing of, may suit one of them better. */
+typedef struct FoundLines {
+  ScoredLine list[MAX_FOUND]; /* best first */
   uint32_t len;
-} OtherLines;
+} FoundLines;
+
+static inline const ScoredLine *found_best(const FoundLines *found) {
+  return &found->list[0];
+}
 
 typedef struct SearchRules {
   bool keeps_order; /* nothing may move */
   bool is_thorough; /* all variants; otherwise few, for what only asks whether a limit can be met */
   /* Lines that were found for a limit nearby, best first: only they are improved, unless that leads
    * to none that fits. NULL = there are none. */
-  const OtherLines *known;
+  const FoundLines *known;
   struct SearchMemo *memo; /* what searches have found so far (memo.h); NULL = it is not kept */
   unsigned num_threads; /* that try variants side by side; the result is the same for any number */
 } SearchRules;
 
 /* The fastest line found whose peak is at most the limit; or, if none is found, that of the lowest
- * peak. `others` may be NULL. */
-PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
-                       Patience *patience, OtherLines *others, Arena *out, Arena *scratch);
-
-/* The line of the lowest peak found that runs each node once, as the line given must do. */
-PricedLine search_lowest_order(const Line *given, Patience *patience, Arena *out, Arena *scratch);
+ * peak. */
+FoundLines search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
+                       Patience *patience, Arena *out, Arena *scratch);
 
 /* The line of the lowest peak found, `known` included, which may be NULL. The search ends when that
- * is at most `least_bytes`. `others` may be NULL. */
-PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLine *known,
-                         const SearchRules *rules, Patience *patience, OtherLines *others,
-                         Arena *out, Arena *scratch);
+ * is at most `least_bytes`. */
+FoundLines search_lowest(const Line *given, int64_t least_bytes, const ScoredLine *known,
+                         const SearchRules *rules, Patience *patience, Arena *out, Arena *scratch);
 
 /* A line, mended until it is at most the limit as far as possible, and trimmed. */
-PricedLine search_lowered(const PricedLine *priced, int64_t limit_bytes, const SearchRules *rules,
+ScoredLine search_lowered(const ScoredLine *scored, int64_t limit_bytes, const SearchRules *rules,
                           Patience *patience, Arena *out, Arena *scratch);
 
 /* What each computation from `first` on and those that it calls need in their present order, as

@@ -13,10 +13,10 @@ enum {
   MOST_LOWERED = 4,     /* lines that are lowered until packing lets one meet the budget */
 };
 
-void take_line(SearchJob *search, CompId comp, const PricedLine *priced) {
+void take_line(SearchJob *search, CompId comp, const ScoredLine *scored) {
   RematJob *job = search->job;
-  Applied applied = line_apply(&priced->line, job, search->out, search->scratch);
-  search->inner_bytes[comp] = priced->peak_bytes;
+  Applied applied = line_apply(&scored->line, job, search->out, search->scratch);
+  search->inner_bytes[comp] = scored->score.bytes;
   /* Without steps the module must be as it was, dead code included. */
   uint32_t num_steps = applied.num_clones + applied.num_forms + applied.num_moved;
   if (num_steps == 0) return;
@@ -27,7 +27,7 @@ void take_line(SearchJob *search, CompId comp, const PricedLine *priced) {
 
 /* A line that was taken, and what it needs by the model. */
 typedef struct Taken {
-  const PricedLine *line;
+  const ScoredLine *line;
   int64_t bytes;
 } Taken;
 
@@ -35,20 +35,19 @@ typedef struct Taken {
  * packing included. */
 typedef struct Taking {
   SearchJob *search;
-  const PricedLine *found;  /* the best line by what lines count */
-  const OtherLines *others; /* those nearly as good */
+  const FoundLines *found; /* the first one is the best by what lines count */
   RematState before;
   uint32_t num_steps; /* of the search, before any line was applied */
   uint64_t price;     /* of a measurement, in steps */
-  bool is_wasted;     /* packing wastes more of the line found than of the order given */
-  Taken taken[MAX_OTHERS + 1];
+  bool is_wasted;     /* packing wastes more of the first one than of the order given */
+  Taken taken[MAX_FOUND];
   uint32_t num_taken;
-  const PricedLine *last, *best;
+  const ScoredLine *last, *best;
   Score of_last, of_best; /* of these lines */
   Arena *arena;
 } Taking;
 
-static void take(Taking *taking, const PricedLine *line) {
+static void take(Taking *taking, const ScoredLine *line) {
   SearchJob *search = taking->search;
   if (taking->last) {
     remat_state_load(search->job, &taking->before);
@@ -59,7 +58,7 @@ static void take(Taking *taking, const PricedLine *line) {
   int64_t peak_bytes = remat_state_peak(search->job, search->scratch);
   taking->of_last = (Score){.is_met = peak_bytes <= search->job->peak_limit.bytes,
                             .bytes = peak_bytes,
-                            .seconds = line->seconds};
+                            .seconds = line->score.seconds};
   if (taking->best && !score_is_better(taking->of_last, taking->of_best)) return;
   taking->best = line;
   taking->of_best = taking->of_last;
@@ -70,7 +69,7 @@ static bool may_take(const Taking *taking) {
   return patience_spend(taking->search->job->patience, taking->price);
 }
 
-static void take_and_note(Taking *taking, const PricedLine *line) {
+static void take_and_note(Taking *taking, const ScoredLine *line) {
   take(taking, line);
   taking->taken[taking->num_taken++] = (Taken){line, taking->of_last.bytes};
 }
@@ -81,8 +80,9 @@ static bool is_wasted(void *of) {
 
 static bool take_other(void *of, uint32_t number) {
   Taking *taking = of;
-  if (number == taking->others->len || taking->of_last.is_met || !may_take(taking)) return false;
-  take_and_note(taking, &taking->others->list[number]);
+  bool is_last = number + 1 == taking->found->len;
+  if (is_last || taking->of_last.is_met || !may_take(taking)) return false;
+  take_and_note(taking, &taking->found->list[number + 1]);
   return true;
 }
 
@@ -106,16 +106,16 @@ static bool take_reordered(void *of, uint32_t number) {
   SearchJob *search = taking->search;
   if (number == taking->num_taken) return false;
   Taken *taken = &taking->taken[number];
-  const PricedLine *given = taken->line;
-  if (taking->of_best.is_met && given->seconds >= taking->of_best.seconds) return false;
+  const ScoredLine *given = taken->line;
+  if (taking->of_best.is_met && given->score.seconds >= taking->of_best.seconds) return false;
   for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-    int64_t limit_bytes = (int64_t)((double)given->peak_bytes * orders[i].share);
+    int64_t limit_bytes = (int64_t)((double)given->score.bytes * orders[i].share);
     Line line = hoist(&given->line, limit_bytes, orders[i].rules, search->job->patience,
                       taking->arena, search->scratch);
     if (line_equals(&line, &taken->line->line)) continue;
     if (!may_take(taking)) break;
-    PricedLine *reordered = arena_alloc(taking->arena, sizeof *reordered);
-    *reordered = priced_measure(&line, given->peak_bytes, search->scratch);
+    ScoredLine *reordered = arena_alloc(taking->arena, sizeof *reordered);
+    *reordered = scored_measure(&line, given->score.bytes, search->scratch);
     take(taking, reordered);
     if (taking->of_last.bytes < taken->bytes) *taken = (Taken){reordered, taking->of_last.bytes};
     if (taking->of_last.is_met) break;
@@ -123,29 +123,35 @@ static bool take_reordered(void *of, uint32_t number) {
   return true;
 }
 
+/* The line, mended and trimmed for another limit. */
+static const ScoredLine *fit_to(Taking *taking, const ScoredLine *line, int64_t limit_bytes) {
+  SearchJob *search = taking->search;
+  ScoredLine *found = arena_alloc(taking->arena, sizeof *found);
+  *found = search_lowered(line, limit_bytes, &search->rules, search->job->patience, taking->arena,
+                          search->scratch);
+  return found;
+}
+
 static bool may_lower(void *of) {
   Taking *taking = of;
-  return taking->found->fits && !taking->of_best.is_met;
+  return found_best(taking->found)->score.is_met && !taking->of_best.is_met;
 }
 
 /* Lowers a line that was taken, further and further, as long as that does not meet the budget. */
 static bool take_lowered(void *of, uint32_t number) {
   static const double factors[] = {0.25, 0.5, 1, 2, 4}; /* of what is missing */
   Taking *taking = of;
-  SearchJob *search = taking->search;
   if (number == taking->num_taken) return false;
   Taken taken = taking->taken[number];
-  RematJob *job = search->job;
-  const PricedLine *line = taken.line;
+  const ScoredLine *line = taken.line;
+  int64_t budget = taking->search->job->peak_limit.bytes;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
-    double missing = factors[i] * (double)(taken.bytes - job->peak_limit.bytes);
-    int64_t limit_bytes = line->peak_bytes - (int64_t)missing;
-    PricedLine *lowered = arena_alloc(taking->arena, sizeof *lowered);
+    double missing = factors[i] * (double)(taken.bytes - budget);
+    int64_t limit_bytes = line->score.bytes - (int64_t)missing;
     if (limit_bytes <= 0) break;
-    *lowered = search_lowered(line, limit_bytes, &search->rules, job->patience, taking->arena,
-                              search->scratch);
-    bool is_worse = taking->of_best.is_met && lowered->seconds > taking->of_best.seconds;
-    if (lowered->peak_bytes >= line->peak_bytes || is_worse) break;
+    const ScoredLine *lowered = fit_to(taking, line, limit_bytes);
+    bool is_worse = taking->of_best.is_met && lowered->score.seconds > taking->of_best.seconds;
+    if (lowered->score.bytes >= line->score.bytes || is_worse) break;
     take(taking, lowered);
     if (taking->of_last.is_met) break;
   }
@@ -158,17 +164,14 @@ static bool take_raised(void *of, uint32_t number) {
   static const double factors[] = {1, 0.5, 0.25}; /* of the room */
   Taking *taking = of;
   (void)number;
-  SearchJob *search = taking->search;
-  RematJob *job = search->job;
-  const PricedLine *line = taking->best;
+  const RematJob *job = taking->search->job;
+  const ScoredLine *line = taking->best;
   int64_t room = job->peak_limit.bytes - taking->of_best.bytes;
   if (room <= job->peak_limit.bytes / job->parameters->search_room) return false;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
-    int64_t limit_bytes = line->peak_bytes + (int64_t)(factors[i] * (double)room);
-    PricedLine *raised = arena_alloc(taking->arena, sizeof *raised);
-    *raised = search_lowered(line, limit_bytes, &search->rules, job->patience, taking->arena,
-                             search->scratch);
-    if (raised->seconds >= line->seconds) break;
+    int64_t limit_bytes = line->score.bytes + (int64_t)(factors[i] * (double)room);
+    const ScoredLine *raised = fit_to(taking, line, limit_bytes);
+    if (raised->score.seconds >= line->score.seconds) break;
     take(taking, raised);
     if (taking->of_last.is_met) break;
   }
@@ -184,27 +187,26 @@ static const Move moves[] = {
 };
 
 /* The other lines are not looked at where packing wastes no more than in the order given. */
-void take_first_met(SearchJob *search, const PricedLine *found, const OtherLines *others,
-                    Arena *arena) {
+void take_first_met(SearchJob *search, const FoundLines *found, Arena *arena) {
   RematJob *job = search->job;
+  const ScoredLine *first = found_best(found);
   Taking taking = {.search = search,
                    .found = found,
-                   .others = others,
                    .before = remat_state_save(job, arena),
                    .num_steps = search->num_steps,
                    .price = (uint64_t)job->rewrite->module->insts.len * MEASURING_STEPS,
                    .arena = arena};
-  take_and_note(&taking, found);
-  int64_t found_bytes = taking.of_last.bytes;
-  taking.is_wasted = found_bytes - found->peak_bytes > search->difference_bytes;
+  take_and_note(&taking, first);
+  int64_t first_bytes = taking.of_last.bytes;
+  taking.is_wasted = first_bytes - first->score.bytes > search->difference_bytes;
   Drive takes = {.of = &taking, .best = &taking.of_best};
   drive(&takes, moves, sizeof moves / sizeof *moves);
   if (taking.last != taking.best) take(&taking, taking.best);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
-  Line given = line_of_graph(found->line.graph, arena);
-  double given_seconds = priced_measure(&given, 0, search->scratch).seconds;
-  search->entry = (Figures){.line_bytes = found->peak_bytes,
-                            .line_peak_bytes = found_bytes,
+  Line given = line_of_graph(first->line.graph, arena);
+  double given_seconds = scored_measure(&given, 0, search->scratch).score.seconds;
+  search->entry = (Figures){.line_bytes = first->score.bytes,
+                            .line_peak_bytes = first_bytes,
                             .taken = taking.of_best,
-                            .is_free = priced_is_free(taking.best, given_seconds)};
+                            .is_free = scored_is_free(taking.best, given_seconds)};
 }

@@ -25,9 +25,9 @@ static void add_callee(Callees *callees, CompId comp, LineLimit limit, Arena *ar
 
 /* The called computations that run where a line exceeds the limit, and what they may need there. As
  * low as possible: where the line has its peak. */
-static Callees callees_over(const SearchJob *search, const PricedLine *priced, LineLimit limit,
+static Callees callees_over(const SearchJob *search, const ScoredLine *scored, LineLimit limit,
                             Arena *arena) {
-  const Line *line = &priced->line;
+  const Line *line = &scored->line;
   const Module *module = search->job->rewrite->module;
   LineMemory memory = line_measure(line, arena);
   int64_t most_bytes = limit.bytes > 0 ? limit.bytes : memory.peak_bytes - 1;
@@ -68,21 +68,15 @@ static Frame frame_new(const SearchJob *search, CompId comp, LineLimit limit) {
 
 /* Keeps what a line makes of the entry, in case that nothing lower is found once what it calls has
  * been reduced: that takes steps, too. */
-static void keep_round(SearchJob *search, const PricedLine *best, Arena *arena) {
+static void keep_round(SearchJob *search, FoundLines found, Arena *arena) {
   RematJob *job = search->job;
   CompId entry = job->rewrite->module->entry;
   RematState before = remat_state_save(job, arena);
   int64_t inner_bytes = search->inner_bytes[entry];
   uint32_t num_steps = search->num_steps;
-  OtherLines none = {0};
-  take_first_met(search, best, &none, arena);
-  Result result = search_job_result(search);
-  if (!search->round.arena || score_is_better(result.figures.taken, search->round.figures.taken)) {
-    if (search->round.arena) arena_free(search->round.arena);
-    result.arena = arena_new(arena_options(search->scratch));
-    result.state = remat_state_save(job, result.arena);
-    search->round = result;
-  }
+  found.len = 1;
+  take_first_met(search, &found, arena);
+  (void)search_job_keep(search, &search->round);
   search_job_restore(search, &before, num_steps);
   search->inner_bytes[entry] = inner_bytes;
 }
@@ -97,23 +91,23 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   line_find_copied_reads(&graph, search->scratch);
   if (search->forms)
     search_graph_add_forms(&graph, &search->context, search->forms, arena, search->scratch);
-  OtherLines others = {0};
-  PricedLine best = search_computation(search, &graph, frame->limit, &others, arena);
+  FoundLines found = search_computation(search, &graph, frame->limit, arena);
+  const ScoredLine *best = found_best(&found);
   bool is_entry = frame->comp == search->job->rewrite->module->entry;
-  bool is_enough = frame->limit.bytes > 0 && best.fits;
+  bool is_enough = frame->limit.bytes > 0 && best->score.is_met;
   frame->callees = (Callees){0};
   frame->next = 0;
   if (!is_enough && may_go_down && frame->round < search->job->parameters->search_callee_rounds)
-    frame->callees = callees_over(search, &best, frame->limit, frame->arena);
+    frame->callees = callees_over(search, best, frame->limit, frame->arena);
   frame->round++;
   frame->has_gained = false;
   bool is_done = frame->callees.list.len == 0;
-  if (!is_done && is_entry) keep_round(search, &best, arena);
+  if (!is_done && is_entry) keep_round(search, found, arena);
   if (is_done) {
     if (is_entry) {
-      take_first_met(search, &best, &others, arena);
+      take_first_met(search, &found, arena);
     } else {
-      take_line(search, frame->comp, &best);
+      take_line(search, frame->comp, best);
     }
     search_job_analyze(search);
   }

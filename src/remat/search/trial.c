@@ -77,8 +77,8 @@ static const OrderRules order_rules[NUM_ORDER_RULES] = {
 
 /* ---- the moves of a trial ---- */
 
-static void add_found(Trial *trial, const PricedLine *priced, bool is_end) {
-  trial->found[trial->num_found] = *priced;
+static void add_found(Trial *trial, const ScoredLine *scored, bool is_end) {
+  trial->found[trial->num_found] = *scored;
   trial->is_end[trial->num_found++] = is_end;
 }
 
@@ -89,9 +89,9 @@ typedef struct TrialRun {
   const Goal *goal;
   Trial *trial;
   Line order;
-  PricedLine hoisted;
-  uint32_t prices;    /* the rules for prices */
-  uint32_t num_known; /* lines found before the order was priced */
+  ScoredLine hoisted;
+  uint32_t price_rules; /* number of those that the order is priced by */
+  uint32_t num_known;   /* lines found before the order was priced */
   Arena *out, *scratch;
 } TrialRun;
 
@@ -129,8 +129,8 @@ static bool is_known(const Trials *trials, const Line *line) {
 static bool make_order(TrialRun *run) {
   Trial *trial = run->trial;
   bool is_new;
-  trial->line = trial_make_order(run->goal, run->trials->given, trial->rules, &trial->patience,
-                                 &is_new, run->out, run->scratch);
+  trial->line = trial_make_order(run->goal, run->trials->given, trial->order_rules,
+                                 &trial->patience, &is_new, run->out, run->scratch);
   trial->num_spent_on_order = trial->patience.num_spent;
   run->order = trial->line;
   return is_new && !is_known(run->trials, &trial->line);
@@ -151,26 +151,26 @@ static bool hoist_again(TrialRun *run) {
   uint32_t num_lower = sizeof lower / sizeof *lower;
   const Goal *goal = run->goal;
   Trial *trial = run->trial;
-  double share = trial->improved->fits ? lower[trial->level % num_lower] : 1;
-  run->prices = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
+  double share = trial->improved->score.is_met ? lower[trial->level % num_lower] : 1;
+  run->price_rules = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
   run->order = trial->improved->line;
   if (!goal->rules->keeps_order)
     run->order = hoist(&run->order, share_of(goal, share), &rules[trial->level & 1],
                        &trial->patience, run->out, run->scratch);
-  run->hoisted = priced_measure(&run->order, goal->limit_bytes, run->scratch);
+  run->hoisted = scored_measure(&run->order, goal->limit_bytes, run->scratch);
   return true;
 }
 
 static bool has_hoisted(const TrialRun *run) {
-  return run->hoisted.fits;
+  return run->hoisted.score.is_met;
 }
 
 /* Takes back runs that are not needed. If the hoisted line fits, it is a new order for the original
  * steps as well, in which all is decided again. */
 static bool trim(TrialRun *run) {
   Trial *trial = run->trial;
-  PricedLine trimmed =
-      priced_trimmed(&run->order, run->goal->limit_bytes, &trial->patience, run->out, run->scratch);
+  ScoredLine trimmed =
+      scored_trimmed(&run->order, run->goal->limit_bytes, &trial->patience, run->out, run->scratch);
   add_found(trial, &trimmed, false);
   if (run->goal->rules->keeps_order) return false;
   run->order = line_of_first_runs(&run->order, run->out);
@@ -180,8 +180,8 @@ static bool trim(TrialRun *run) {
 
 /* Decides what an order recomputes. */
 static bool price(TrialRun *run) {
-  PricedLine found =
-      price_line(&run->order, run->goal->limit_bytes, &price_rules[run->prices],
+  ScoredLine found =
+      price_line(&run->order, run->goal->limit_bytes, &price_rules[run->price_rules],
                  run->goal->rules->keeps_order, &run->trial->patience, run->out, run->scratch);
   add_found(run->trial, &found, false);
   return true;
@@ -191,36 +191,36 @@ static bool price(TrialRun *run) {
  */
 static bool is_mendable(const TrialRun *run) {
   const Goal *goal = run->goal;
-  const PricedLine *priced = &run->trial->found[run->trial->num_found - 1];
-  double mendable = (double)priced->line.graph->parameters->search_mendable;
-  return !priced->fits && priced->excess * mendable < goal->given_excess &&
-         (!goal->has_fit || priced->seconds < goal->seconds);
+  const ScoredLine *scored = &run->trial->found[run->trial->num_found - 1];
+  double mendable = (double)scored->line.graph->parameters->search_mendable;
+  return !scored->score.is_met && scored->excess * mendable < goal->given_excess &&
+         (!goal->best.is_met || scored->score.seconds < goal->best.seconds);
 }
 
-PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
+ScoredLine trial_mended(const Goal *goal, const ScoredLine *scored, Patience *patience, Arena *out,
                         Arena *scratch) {
-  PricedLine mended = *priced;
-  const RematParameters *parameters = priced->line.graph->parameters;
+  ScoredLine mended = *scored;
+  const RematParameters *parameters = scored->line.graph->parameters;
   for (int i = 0; i < parameters->search_mend_passes && mended.excess > 0; i++) {
     double before = mended.excess;
     Line line = line_mended(&mended.line, goal->limit_bytes, goal->rules->keeps_order, patience,
                             out, scratch);
-    mended = priced_measure(&line, goal->limit_bytes, scratch);
+    mended = scored_measure(&line, goal->limit_bytes, scratch);
     if (mended.excess > 0.8 * before) break;
   }
-  return priced_trimmed(&mended.line, goal->limit_bytes, patience, out, scratch);
+  return scored_trimmed(&mended.line, goal->limit_bytes, patience, out, scratch);
 }
 
 static bool mend(TrialRun *run) {
   Trial *trial = run->trial;
-  PricedLine mended = trial_mended(run->goal, &trial->found[trial->num_found - 1], &trial->patience,
+  ScoredLine mended = trial_mended(run->goal, &trial->found[trial->num_found - 1], &trial->patience,
                                    run->out, run->scratch);
-  add_found(trial, &mended, !mended.fits);
+  add_found(trial, &mended, !mended.score.is_met);
   return true;
 }
 
 static bool may_be_invalid(const TrialRun *run) {
-  return run->order.graph->has_overwriters && run->hoisted.fits;
+  return run->order.graph->has_overwriters && run->hoisted.score.is_met;
 }
 
 /* A first run may come after what overwrites the first run that it reads. Prices lead to another
@@ -237,17 +237,17 @@ static bool drop_invalid(TrialRun *run) {
   return true;
 }
 
-#define BY_RULES (1u << TRIAL_RULES)
-#define OF_ORDER (1u << TRIAL_ORDER)
+#define NEW_ORDER (1u << TRIAL_NEW_ORDER)
+#define KNOWN_ORDER (1u << TRIAL_KNOWN_ORDER)
 #define IMPROVING (1u << TRIAL_IMPROVE)
 
 /* What is done in a trial, from the first row to the last one. */
 static const TrialMove moves[] = {
-    {.kinds = BY_RULES, .apply = make_order},
-    {.kinds = OF_ORDER, .apply = take_order},
+    {.kinds = NEW_ORDER, .apply = make_order},
+    {.kinds = KNOWN_ORDER, .apply = take_order},
     {.kinds = IMPROVING, .apply = hoist_again},
     {.kinds = IMPROVING, .is_of_use = has_hoisted, .apply = trim},
-    {.kinds = BY_RULES | OF_ORDER | IMPROVING, .apply = price},
+    {.kinds = NEW_ORDER | KNOWN_ORDER | IMPROVING, .apply = price},
     {.kinds = IMPROVING, .is_of_use = is_mendable, .apply = mend},
     {.kinds = IMPROVING, .is_of_use = may_be_invalid, .apply = drop_invalid},
 };
@@ -259,7 +259,7 @@ static void run_trial(void *context, uint32_t number, Arena *out, Arena *scratch
   TrialRun run = {.trials = trials,
                   .goal = &trials->goal,
                   .trial = trial,
-                  .prices = trial->prices,
+                  .price_rules = trial->price_rules,
                   .out = out,
                   .scratch = scratch};
   trial->num_found = 0;
@@ -277,7 +277,7 @@ static void conclude(Trials *trials, uint32_t number, bool has_run, Arena *out) 
   Trial *trial = &trials->list[number];
   uint64_t num_steps = patience_steps_left(trials->patience);
   /* By itself it would have seen that an order beside it is the same. */
-  if (trial->num_found && trial->kind == TRIAL_RULES && is_known(trials, &trial->line)) {
+  if (trial->num_found && trial->kind == TRIAL_NEW_ORDER && is_known(trials, &trial->line)) {
     trial->num_found = 0;
     trial->patience.num_spent = trial->num_spent_on_order;
   }

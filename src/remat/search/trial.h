@@ -20,8 +20,7 @@ typedef struct Goal {
   int64_t limit_bytes;
   const SearchRules *rules;
   double given_excess; /* of the line that the search begins from */
-  bool has_fit;        /* some line fits, ... */
-  double seconds;      /* ... the best one with this time */
+  Score best;          /* of the best line so far */
 } Goal;
 
 /* An order that decisions are made in, and the best merit of what they came to. */
@@ -32,26 +31,26 @@ typedef struct Order {
 } Order;
 
 typedef enum TrialKind {
-  TRIAL_RULES,   /* makes an order by rules, and prices it */
-  TRIAL_ORDER,   /* prices a known order */
-  TRIAL_IMPROVE, /* goes on from a line */
+  TRIAL_NEW_ORDER,   /* makes an order, and prices it */
+  TRIAL_KNOWN_ORDER, /* prices a known order */
+  TRIAL_IMPROVE,     /* goes on from a line */
 } TrialKind;
 
-enum { MAX_FOUND = 4 };
+enum { MAX_FROM_TRIAL = 4 };
 
 typedef struct Trial {
   TrialKind kind;
-  uint32_t rules;             /* number of the rules that make the order */
-  uint32_t prices;            /* number of the rules for prices */
+  uint32_t order_rules;       /* number of the rules that make the order */
+  uint32_t price_rules;       /* number of those that it is priced by */
   uint32_t level;             /* how often candidates have been improved before */
   Order *order;               /* that is made, or known */
-  const PricedLine *improved; /* the line that it goes on from */
+  const ScoredLine *improved; /* the line that it goes on from */
   /* what comes out */
   Patience patience;
-  uint64_t num_spent_on_order; /* steps */
-  Line line;                   /* the order, in the arena of the trial */
-  PricedLine found[MAX_FOUND]; /* likewise */
-  bool is_end[MAX_FOUND];      /* there is nothing to go on from */
+  uint64_t num_spent_on_order;      /* steps */
+  Line line;                        /* the order, in the arena of the trial */
+  ScoredLine found[MAX_FROM_TRIAL]; /* likewise */
+  bool is_end[MAX_FROM_TRIAL];      /* there is nothing to go on from */
   uint32_t num_found;
 } Trial;
 
@@ -75,11 +74,11 @@ void trials_run(Trials *trials, TrialKeepFn *keep, void *context);
 
 /* The order that rules make of a line. `is_new` is false if it is known to be that of other rules.
  */
-Line trial_make_order(const Goal *goal, const Line *given, uint32_t rules, Patience *patience,
+Line trial_make_order(const Goal *goal, const Line *given, uint32_t order_rules, Patience *patience,
                       bool *is_new, Arena *out, Arena *scratch);
 
 /* A line with less excess by what it computes again besides, trimmed. */
-PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
+ScoredLine trial_mended(const Goal *goal, const ScoredLine *scored, Patience *patience, Arena *out,
                         Arena *scratch);
 
 #endif

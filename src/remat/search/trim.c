@@ -11,20 +11,6 @@ typedef struct Use {
 
 typedef VEC(Use) Uses;
 
-/* A change of the timeline. */
-typedef struct Change {
-  SchedPos begin, end;
-  int64_t bytes;
-} Change;
-
-typedef VEC(Change) Changes;
-
-/* What a merge has done, to be taken back. */
-typedef struct Removal {
-  IdVec runs; /* that are gone */
-  Changes changes;
-} Removal;
-
 typedef struct Trimmer {
   const Line *line;
   const SearchGraph *graph;
@@ -39,7 +25,7 @@ typedef struct Trimmer {
   uint32_t *taken;    /* by part of the line: the stamp of the question in which it is taken over */
   uint32_t num_stamps;
   Timeline timeline;
-  Removal removal; /* of the merge that is tried */
+  IdVec removed; /* runs that are gone by the merge that is tried */
   Arena *arena;
 } Trimmer;
 
@@ -74,12 +60,6 @@ static StepId last_read(const Trimmer *trimmer, StepId step, uint32_t part, uint
     }
   }
   return last;
-}
-
-static void change(Trimmer *trimmer, Changes *changes, StepId begin, StepId end, int64_t bytes) {
-  if (begin > end || bytes == 0) return;
-  timeline_add(&trimmer->timeline, begin, end, bytes);
-  *vec_push(trimmer->arena, changes) = (Change){begin, end, bytes};
 }
 
 /* Memory that is the run's own. */
@@ -147,19 +127,19 @@ static void release_operand(Trimmer *trimmer, StepId run, uint32_t operand) {
     trimmer->is_gone[run] = true;
     StepId without = last_read(trimmer, source, part, 0);
     trimmer->is_gone[run] = false;
-    change(trimmer, &trimmer->removal.changes, without + 1, run - is_taken, -bytes);
+    timeline_try(&trimmer->timeline, without + 1, run - is_taken, -bytes);
   }
 }
 
 /* Removes a run that nobody reads, and then those that only it read. Lowers the timeline. */
 static void remove_run(Trimmer *trimmer, StepId step) {
-  Removal *removal = &trimmer->removal;
-  *vec_push(trimmer->arena, &removal->runs) = step;
-  for (uint32_t at = 0; at < removal->runs.len; at++) {
-    StepId run = removal->runs.data[at];
+  IdVec *removed = &trimmer->removed;
+  *vec_push(trimmer->arena, removed) = step;
+  for (uint32_t at = 0; at < removed->len; at++) {
+    StepId run = removed->data[at];
     const SearchNode *node = node_of(trimmer, run);
     for (uint32_t i = 0; i < node->num_parts; i++)
-      change(trimmer, &removal->changes, run, run, -own_bytes(trimmer, run, i));
+      timeline_try(&trimmer->timeline, run, run, -own_bytes(trimmer, run, i));
     for (uint32_t i = 0; i < node->num_operands; i++) {
       if (!is_read_before(trimmer, run, i)) release_operand(trimmer, run, i);
     }
@@ -169,20 +149,16 @@ static void remove_run(Trimmer *trimmer, StepId step) {
       bool is_unread = --trimmer->num_uses[source] == 0;
       bool is_form = node_of(trimmer, source)->flags & NODE_IS_FORM;
       bool is_clone = is_form || trimmer->earlier[source] != NO_ID;
-      if (is_clone && is_unread) *vec_push(trimmer->arena, &removal->runs) = source;
+      if (is_clone && is_unread) *vec_push(trimmer->arena, removed) = source;
     }
   }
 }
 
 /* Takes back what has been removed and changed. */
 static void take_back(Trimmer *trimmer) {
-  const Removal *removal = &trimmer->removal;
-  for (uint32_t i = 0; i < removal->changes.len; i++) {
-    const Change *done = &removal->changes.data[i];
-    timeline_add(&trimmer->timeline, done->begin, done->end, -done->bytes);
-  }
-  for (uint32_t i = 0; i < removal->runs.len; i++) {
-    StepId run = removal->runs.data[i];
+  timeline_take_back(&trimmer->timeline);
+  for (uint32_t i = 0; i < trimmer->removed.len; i++) {
+    StepId run = trimmer->removed.data[i];
     trimmer->is_gone[run] = false;
     for (uint32_t k = 0; k < node_of(trimmer, run)->num_operands; k++)
       trimmer->num_uses[trimmer->sources[trimmer->line->first_source[run] + k]]++;
@@ -204,7 +180,7 @@ static bool is_within_limit(const Trimmer *trimmer) {
 
 /* Holds the earlier of two runs of a node for the readers of the later one. Returns false if they
  * cannot read it. */
-static bool hold(Trimmer *trimmer, StepId earlier, StepId step, StepId until, Changes *changes) {
+static bool hold(Trimmer *trimmer, StepId earlier, StepId step, StepId until) {
   for (uint32_t i = 0; i < node_of(trimmer, step)->num_parts; i++) {
     int64_t bytes = own_bytes(trimmer, step, i);
     StepId last = last_read(trimmer, step, i, 0);
@@ -216,9 +192,9 @@ static bool hold(Trimmer *trimmer, StepId earlier, StepId step, StepId until, Ch
      * has to do without it if others still read it then. */
     bool is_taken = last > step && takes_over(trimmer, last, step, i);
     bool was_taken = held > earlier && takes_over(trimmer, held, earlier, i);
-    change(trimmer, changes, step + 1, last - is_taken, -bytes);
+    timeline_try(&trimmer->timeline, step + 1, last - is_taken, -bytes);
     if (last > step && last > held)
-      change(trimmer, changes, held + !was_taken, last - is_taken, bytes);
+      timeline_try(&trimmer->timeline, held + !was_taken, last - is_taken, bytes);
   }
   return true;
 }
@@ -247,10 +223,10 @@ static bool try_merge(Trimmer *trimmer, StepId step) {
   if (earlier == NO_ID) return false;
   StepId until = trimmer->overwriter[earlier]; /* who overwrites either run will overwrite both */
   if (trimmer->overwriter[step] < until) until = trimmer->overwriter[step];
-  Removal *removal = &trimmer->removal;
-  removal->runs.len = removal->changes.len = 0;
+  trimmer->removed.len = 0;
+  timeline_keep(&trimmer->timeline);
   uint32_t count = trimmer->uses[step].len;
-  bool is_possible = hold(trimmer, earlier, step, until, &removal->changes);
+  bool is_possible = hold(trimmer, earlier, step, until);
   if (is_possible) {
     move_uses(trimmer, step, earlier, count);
     remove_run(trimmer, step);
@@ -276,30 +252,17 @@ static int by_seconds(const void *pa, const void *pb) {
 }
 
 static Line without_gone(const Trimmer *trimmer, Arena *out) {
-  const Line *line = trimmer->line;
-  StepId *step_of = arena_array(trimmer->arena, StepId, line->len);
+  Line line = *trimmer->line;
+  line.sources = trimmer->sources;
+  StepId *left = arena_array(trimmer->arena, StepId, line.len);
   uint32_t len = 0;
-  for (StepId step = 0; step < line->len; step++) {
-    step_of[step] = len;
-    len += !trimmer->is_gone[step];
+  for (StepId step = 0; step < line.len; step++) {
+    if (!trimmer->is_gone[step]) left[len++] = step;
   }
-  Line result = line_new(line->graph, len, out);
-  for (StepId step = 0; step < line->len; step++) {
-    if (!trimmer->is_gone[step]) result.nodes[step_of[step]] = line->nodes[step];
-  }
-  line_lay_out(&result, out);
-  for (StepId step = 0; step < line->len; step++) {
-    if (trimmer->is_gone[step]) continue;
-    uint32_t to = result.first_source[step_of[step]], from = line->first_source[step];
-    for (uint32_t i = 0; i < node_of(trimmer, step)->num_operands; i++)
-      result.sources[to + i] = step_of[trimmer->sources[from + i]];
-  }
-  return result;
+  return line_of_steps(&line, left, len, out, trimmer->arena);
 }
 
-Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
-                  Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
+static Trimmer trimmer_begin(const Line *line, int64_t limit_bytes, Arena *arena) {
   LineMemory memory = line_measure(line, arena);
   uint32_t num_sources = line->first_source[line->len], num_nodes = line->graph->num_nodes;
   Trimmer trimmer = {.line = line,
@@ -318,10 +281,8 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
   StepId *latest = arena_array(arena, StepId, num_nodes);
   LineOverwrites overwrites = line_overwrites(line, memory.root_of, arena, arena);
   memset(latest, 0xff, num_nodes * sizeof *latest);
-  VEC(Candidate) candidates = {0};
   for (StepId step = 0; step < line->len; step++) {
-    NodeId node = line->nodes[step];
-    NodeId value = node_value(line->graph, node);
+    NodeId value = node_value(line->graph, line->nodes[step]);
     trimmer.earlier[step] = latest[value];
     latest[value] = step;
     trimmer.overwriter[step] = NO_ID;
@@ -329,12 +290,22 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
       if (overwrites.by[part] < trimmer.overwriter[step])
         trimmer.overwriter[step] = overwrites.by[part];
     }
-    if (trimmer.earlier[step] != NO_ID)
-      *vec_push(arena, &candidates) = (Candidate){step, line->graph->nodes[node].seconds};
     for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
       *vec_push(arena, &trimmer.uses[line->sources[i]]) = (Use){step, i - line->first_source[step]};
       trimmer.num_uses[line->sources[i]]++;
     }
+  }
+  return trimmer;
+}
+
+Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
+                  Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  Trimmer trimmer = trimmer_begin(line, limit_bytes, arena);
+  VEC(Candidate) candidates = {0};
+  for (StepId step = 0; step < line->len; step++) {
+    if (trimmer.earlier[step] != NO_ID)
+      *vec_push(arena, &candidates) = (Candidate){step, node_of(&trimmer, step)->seconds};
   }
   if (candidates.len) qsort(candidates.data, candidates.len, sizeof *candidates.data, by_seconds);
   for (uint32_t pass = 0; pass < line->graph->parameters->trim_passes; pass++) {
@@ -353,8 +324,8 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
   return result;
 }
 
-PricedLine priced_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
+ScoredLine scored_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
                           Arena *scratch) {
   Line trimmed = line_trimmed(line, limit_bytes, patience, out, scratch);
-  return priced_measure(&trimmed, limit_bytes, scratch);
+  return scored_measure(&trimmed, limit_bytes, scratch);
 }

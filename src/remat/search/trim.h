@@ -3,7 +3,7 @@
 #define REMAT_HLO_REMAT_SEARCH_TRIM_H
 
 #include "remat/job/patience.h"
-#include "remat/search/priced.h"
+#include "remat/search/scored.h"
 
 /* Returns the line without the runs, and copies back, whose readers can read an earlier one of the
  * same value, the most expensive ones first, and without what is read by nobody then, as long as
@@ -13,7 +13,7 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
                   Arena *scratch);
 
 /* The same, measured. */
-PricedLine priced_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
+ScoredLine scored_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
                           Arena *scratch);
 
 #endif
