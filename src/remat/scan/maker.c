@@ -14,6 +14,15 @@
 #include "remat/scan/same_values.h"
 #include "remat/scan/slots.h"
 
+/* An instruction that allocates an array, which says that the backend has code for that; NO_ID if
+ * there is none. */
+static InstId find_allocation(const Module *module) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (!(inst_get(module, id)->flags & INST_DEAD) && inst_allocates(module, id)) return id;
+  }
+  return NO_ID;
+}
+
 Maker maker_begin(Rewrite *rewrite, Schedule *schedule, const Stacks *stacks, bool is_lean,
                   Arena *arena) {
   Module *module = rewrite->module;
@@ -28,6 +37,7 @@ Maker maker_begin(Rewrite *rewrite, Schedule *schedule, const Stacks *stacks, bo
                  .has_moved = arena_zarray(arena, bool, stacks->loops->len),
                  .is_fused = module_has_fusions(module),
                  .has_one_slot = slots_are_single(guess_target(module)),
+                 .allocation = find_allocation(module),
                  .arena = arena};
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     for (uint32_t i = 0; i < schedule->of[comp].len; i++)
@@ -311,7 +321,22 @@ static InstId zeros_in(Kernel *kernel, ShapeId shape) {
   return kernel_op(kernel, OPCODE_BROADCAST, shape, &zero, 1);
 }
 
-InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position) {
+/* A clone of an instruction that allocates an array, with another shape. */
+static InstId allocate(Maker *maker, CompId comp, ShapeId shape) {
+  Rewrite *rewrite = maker->rewrite;
+  Str name = name_unique(&rewrite->inst_names, STR("custom-call.remat"));
+  InstId array = module_clone_inst(maker->module, maker->allocation, name, comp, NULL);
+  inst_get(maker->module, array)->flags |= INST_REMAT;
+  rewrite_set_shape(rewrite, array, shape);
+  return array;
+}
+
+InstId maker_new_array(Maker *maker, CompId comp, ShapeId shape, uint32_t position) {
+  if (maker->allocation != NO_ID) {
+    InstId array = allocate(maker, comp, shape);
+    maker_insert(maker, array, position);
+    return array;
+  }
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
   InstId zeros = kernel_end(&kernel, zeros_in(&kernel, shape));
   maker_insert_all(maker, &kernel.made, position);

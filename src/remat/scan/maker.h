@@ -67,6 +67,7 @@ typedef struct Maker {
   bool *has_moved;   /* by loop: its constants have been moved */
   bool is_fused;     /* new instructions must stand in fusions */
   bool has_one_slot; /* see slots_are_single() */
+  InstId allocation; /* of the module: it allocates an array; NO_ID = none */
   /* scalars that were made before; by loop, first value, step and type */
   VEC(KnownScalar) scalars;
   VEC(SlotArray) slots;
@@ -115,8 +116,10 @@ InstId maker_as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position)
 /* The shape of an array of `count` slices, along a new first dimension, of this shape. */
 ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena *arena);
 
-/* An array of zeros, before position `position` of `comp`. */
-InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position);
+/* An array, before position `position` of `comp`, of which nothing is read that was not written
+ * before: memory without values where the module allocates such by itself, otherwise zeros, which
+ * take a kernel. */
+InstId maker_new_array(Maker *maker, CompId comp, ShapeId shape, uint32_t position);
 
 /* Adds kernels that write `update` into slice `at` of a stack, along its first dimension or along
  * `dim`, and that read a slice as `shape`. The operands are instructions of the computation `comp`.
