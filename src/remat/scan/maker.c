@@ -10,6 +10,7 @@
 #include "remat/rewrite/dce.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/fuse_clones.h"
+#include "remat/scan/join_clones.h"
 #include "remat/scan/narrow.h"
 #include "remat/scan/same_values.h"
 #include "remat/scan/slots.h"
@@ -73,7 +74,8 @@ static int by_place(const void *pa, const void *pb) {
   return (a->number > b->number) - (a->number < b->number);
 }
 
-static void update_schedule(Maker *maker, Schedule *schedule, Arena *out) {
+void maker_place_all(Maker *maker, Arena *out) {
+  Schedule *schedule = maker->schedule;
   Insertion *list = maker->insertions.data;
   uint32_t count = maker->insertions.len;
   if (count) qsort(list, count, sizeof *list, by_place);
@@ -92,6 +94,17 @@ static void update_schedule(Maker *maker, Schedule *schedule, Arena *out) {
     schedule->of[comp] = new;
     i = end;
   }
+  maker->insertions.len = 0;
+}
+
+uint32_t *maker_positions_now(const Maker *maker, Arena *out) {
+  const Schedule *schedule = maker->schedule;
+  uint32_t *position = arena_zarray(out, uint32_t, maker->module->insts.len);
+  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
+    for (uint32_t i = 0; i < schedule->of[comp].len; i++)
+      position[schedule->of[comp].ids[i]] = i;
+  }
+  return position;
 }
 
 /* What the memory of a value began as: loops hand it on. Bounded by a number of steps. */
@@ -592,13 +605,14 @@ void maker_finish(Maker *maker, Arena *out, Arena *scratch) {
     dce_trim_fusion(rewrite, fusion, comp_get(module, comp)->root, arena);
   }
   slots_finish_reads(maker);
-  update_schedule(maker, maker->schedule, out);
+  maker_place_all(maker, out);
   CallGraph graph = call_graph_build(module, arena, scratch);
   Loops loops = loops_find(module, &graph, arena, scratch);
   same_values_merge(rewrite, &loops, maker->schedule, maker->is_lean, scratch);
   loops = loops_find(module, &graph, arena, scratch);
   carry_drop_unread(rewrite, &loops, scratch);
   scan_fuse_clones(maker, scratch);
+  scan_join_clones(maker, out, scratch);
   dce_run(rewrite, scratch);
   loops = loops_find(module, &graph, arena, scratch);
   drop_last_copies(rewrite, &loops, scratch);

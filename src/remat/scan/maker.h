@@ -92,6 +92,12 @@ void maker_finish(Maker *maker, Arena *out, Arena *scratch);
 void maker_insert(Maker *maker, InstId inst, uint32_t position);
 void maker_insert_all(Maker *maker, const IdVec *insts, uint32_t position);
 
+/* Puts what was inserted since into the sequences, whose new arrays are in `out`. */
+void maker_place_all(Maker *maker, Arena *out);
+
+/* By InstId, the position in its sequence as it is now. */
+uint32_t *maker_positions_now(const Maker *maker, Arena *out);
+
 /* The position in a loop's body where the values that an iteration begins with can be read, before
  * anything overwrites them. */
 uint32_t maker_beginning(const Maker *maker, const Loop *loop);
