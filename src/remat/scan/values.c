@@ -420,6 +420,35 @@ static void find_whole(ScanValues *values, uint32_t index) {
   value->whole = first;
 }
 
+static bool is_part(const ScanValue *value) {
+  return value->inner != NO_ID && !value->stays_whole;
+}
+
+static double slice_bytes(const Finder *finder, const ScanValue *value) {
+  const Shape *shape = shape_get(&finder->module->shapes, value->shape);
+  return shape_is_array(shape) && shape->bytes > 0 ? (double)shape->bytes : 0;
+}
+
+/* Where nothing is contracted, what is computed again of one fusion is joined (join_clones.h), so
+ * that the parts take the time of the fusion together. Each has a share of it, by its bytes. */
+static void share_time(const Finder *finder, uint32_t index) {
+  ScanValues *values = finder->values;
+  const ScanValue *first = &values->list.data[index];
+  if (!finder->context->has_one_slot || !is_part(first)) return;
+  double bytes = 0, seconds = first->seconds;
+  for (uint32_t i = 0; i < values->list.len; i++) {
+    const ScanValue *value = &values->list.data[i];
+    if (value->inst != first->inst || !is_part(value)) continue;
+    if (i < index) return; /* it is not the first one */
+    bytes += slice_bytes(finder, value);
+  }
+  for (uint32_t i = index; bytes > 0 && i < values->list.len; i++) {
+    ScanValue *value = &values->list.data[i];
+    if (value->inst == first->inst && is_part(value))
+      value->seconds = seconds * slice_bytes(finder, value) / bytes;
+  }
+}
+
 /* ---- the graph ---- */
 
 /* Whether the reading loops have a counter from which the iteration follows. */
@@ -537,6 +566,8 @@ ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Are
     judge_value(&finder, &values.list.data[i]);
     find_whole(&values, i);
   }
+  for (uint32_t i = 0; i < values.list.len; i++)
+    share_time(&finder, i);
   values.may_run_again = values.list.len > 0 && may_run_again(&finder);
   arena_free(arena);
   return values;

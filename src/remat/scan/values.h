@@ -44,7 +44,8 @@ typedef struct ScanValue {
   bool may_store;
   KeepReason verdict;   /* why it must not be computed again; KEEP_NONE = it may */
   int64_t bytes;        /* of a stack of it */
-  double seconds;       /* modelled, to compute it in all iterations of all runs of the loop */
+  double seconds;       /* modelled, to compute it in all iterations of all runs of the loop; of a
+                           part of a fusion, which is joined with others, its share */
   double store_seconds; /* modelled, to write a stack of it and its initial value */
 } ScanValue;
 
