@@ -230,8 +230,33 @@ InstId maker_scalar(Maker *maker, const Loop *loop, int64_t first, int64_t step,
 }
 
 /* The shape of an array of `count` slices, along a new first dimension, of this shape. */
+enum { ROW = 128 };
+
+bool maker_stacks_rows(const Shape *shape) {
+  const LayoutExtras *extras = shape->extras;
+  return shape->rank == 1 && extras && extras->num_tile_words == 2 && extras->tile_words[0] == 1 &&
+         extras->tile_words[1] % ROW == 0 && shape->dims[0] % extras->tile_words[1] == 0 &&
+         type_info((ElementType)shape->type)->bits == 32;
+}
+
+/* `f32[2048]{0:T(1024)}` is stacked as `f32[count,2048,1]{1,2,0:T(1,128)}`. */
+static ShapeId stacked_rows(Module *module, const Shape *shape, int64_t count) {
+  static const int64_t minor[] = {1, 2, 0}, tile[] = {2, 1, ROW};
+  int64_t dims[] = {count, shape->dims[0], 1};
+  LayoutExtras extras = *shape->extras;
+  extras.num_tile_words = sizeof tile / sizeof *tile;
+  extras.tile_words = tile;
+  ArraySpec spec = shape_spec(shape);
+  spec.rank = 3;
+  spec.dims = dims;
+  spec.minor_to_major = minor;
+  spec.extras = &extras;
+  return written_array(&module->shapes, &spec);
+}
+
 ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena *arena) {
   const Shape *shape = shape_get(&module->shapes, slice);
+  if (maker_stacks_rows(shape)) return stacked_rows(module, shape, count);
   ArraySpec spec = shape_spec(shape);
   int64_t *dims = arena_array(arena, int64_t, (size_t)shape->rank + 1);
   int64_t *minor = arena_array(arena, int64_t, (size_t)shape->rank + 1);
@@ -322,6 +347,9 @@ static InstId end_with_slice(Maker *maker, Kernel *kernel, InstId array, InstId 
 
 InstId maker_write_slice_at(Maker *maker, CompId comp, InstId stack, InstId update, ShapeId slice,
                             uint32_t dim, InstId at, uint32_t position) {
+  /* XLA:TPU finds no window for a fusion with a vector in both forms. */
+  if (maker_stacks_rows(inst_shape(maker->module, update)))
+    update = maker_as_shape(maker, update, slice, position);
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
   InstId array = kernel_operand(&kernel, stack);
   return end_with_slice(maker, &kernel, array, update, slice, dim, at, position);
@@ -376,9 +404,11 @@ InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, 
                         InstId at, ShapeId shape, uint32_t position) {
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
   InstId array = kernel_operand(&kernel, stack), number = kernel_operand(&kernel, at);
-  InstId result = kernel_end(&kernel, slice_of(maker, &kernel, array, slice, dim, number, shape));
+  bool is_row = maker_stacks_rows(shape_get(&maker->module->shapes, shape));
+  InstId part = slice_of(maker, &kernel, array, slice, dim, number, is_row ? slice : shape);
+  InstId result = kernel_end(&kernel, part);
   maker_insert_all(maker, &kernel.made, position);
-  return result;
+  return maker_as_shape(maker, result, shape, position);
 }
 
 /* In a kernel, whether a scalar is a number, for each element of a shape. */

@@ -119,6 +119,10 @@ InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset
 /* The same bytes as a value of this shape; the value itself if it has the shape. */
 InstId maker_as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position);
 
+/* Whether a vector in tiles of one dimension can be a slice of a stack: its bytes are those of rows
+ * of 128 elements, as XLA:TPU stacks vectors by itself. */
+bool maker_stacks_rows(const Shape *shape);
+
 /* The shape of an array of `count` slices, along a new first dimension, of this shape. */
 ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena *arena);
 

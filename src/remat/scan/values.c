@@ -4,6 +4,7 @@
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
 #include "ir/bytes.h"
+#include "remat/scan/maker.h"
 #include "remat/scan/neighbours.h"
 #include "remat/scan/slots.h"
 #include "remat/scan/whole.h"
@@ -369,7 +370,8 @@ static bool may_run_again(const Finder *finder) {
 bool scan_may_stack(const Shape *shape) {
   if (!shape_is_array(shape) || shape->has_dynamic || shape_memory_space(shape) != 0) return false;
   const LayoutExtras *extras = shape->extras;
-  return shape->rank != 1 || !extras || extras->num_tile_words == 0 || extras->tile_words[0] != 1;
+  bool is_row = shape->rank == 1 && extras && extras->num_tile_words && extras->tile_words[0] == 1;
+  return !is_row || maker_stacks_rows(shape);
 }
 
 /* Whether what an element of the state begins with needs no memory in a reading loop. */
@@ -513,7 +515,8 @@ static void find_neighbours(Finder *finder) {
   finder->only_known = true;
   for (uint32_t i = 0; i < values->list.len; i++) {
     const ScanValue *value = &values->list.data[i];
-    if (value->kind != SCAN_STATE) continue;
+    const Shape *shape = shape_get(&finder->module->shapes, value->shape);
+    if (value->kind != SCAN_STATE || maker_stacks_rows(shape)) continue;
     uint32_t element = value->element;
     uint32_t next = value_of(finder, loop_next(loops, finder->loop, element));
     if (next == NO_ID || !neighbours_feed_back(loops, finder->loop, element, finder->scratch))

@@ -72,7 +72,7 @@ typedef struct ScanContext {
 } ScanContext;
 
 /* Whether a new stack may hold arrays of this shape. It has their tiles, and XLA:TPU refuses an
- * array of two dimensions in tiles of one, such as a vector has. */
+ * array of two dimensions in tiles of one, such as a vector has, unless that is stacked as rows. */
 bool scan_may_stack(const Shape *shape);
 
 /* The values that the stacks of a loop hold, and all that these are computed from. An empty list if
