@@ -9,6 +9,8 @@ has JAX and libtpu, which writes its LLO with --xla_jf_dump_to.
     divided at a value that is handed on in memory.
  4. A value that is narrowed to bf16 and widened again in one kernel is not rounded at all. If it is, the rule is stricter
     than it has to be, which is said.
+ 5. A product of matrices is added up in windows of what it is contracted over, and how large these are depends on what
+    else its kernel computes. If it does not, that is said, too.
 
 usage: check_contraction_tpu.py --folder=FOLDER [--target=v5e]. Ends with 1 if a count is another one."""
 
@@ -73,6 +75,32 @@ def functions():
             "divide": lambda x, y: x / y, "power": lambda x, y: x ** y}
 
 
+# Of a product of these rows, contracted elements and columns, not all of the factors has room in VMEM.
+PRODUCT = 256, 16384, 512
+
+
+def products():
+    """A product alone, and one whose kernel computes more of it and writes all of that into stacks."""
+    import jax
+    import jax.numpy as jnp
+
+    def beside_stacks(a, b, c):
+        y = a @ b
+        stacked = (y, jnp.tanh(y + c), y * c, jnp.sin(y), y - c, y * y)
+        return [jax.lax.dynamic_update_index_in_dim(jnp.zeros((4, *y.shape), y.dtype), value, 2, 0) for value in stacked]
+    return {"product": lambda a, b, c: a @ b, "product_beside_stacks": beside_stacks}
+
+
+def windows_of(text):
+    """(contracted elements in a window, number of windows) of the product in a compiled text."""
+    for line in text.splitlines():
+        found = re.search(r"(?:kind=kOutput| convolution\().*backend_config=(\{.*\})", line)
+        if found and "window_config" in line:
+            window = json.loads(found[1])["window_config"]
+            return int(window["input_window_bounds"][1]) * COLUMNS, int(window["iteration_bounds"][2])
+    return None
+
+
 # ---- the hook, which merges the two kernels of `narrowed` ----
 
 def merge_kernels(text):
@@ -135,6 +163,13 @@ def compile_all(target, folder):
         jax.jit(named, in_shardings=sharding, out_shardings=sharding).trace(*arguments).lower(
             lowering_platforms=("tpu",)).compile()
         print(json.dumps({"program": name, "files": sorted(bundles_in(folder) - before)}), flush=True)
+    rows, contracted, columns = PRODUCT
+    arguments = [jax.ShapeDtypeStruct(shape, jnp.bfloat16)
+                 for shape in ((rows, contracted), (contracted, columns), (rows, columns))]
+    for name, function in products().items():
+        compiled = jax.jit(function, in_shardings=sharding, out_shardings=sharding).trace(*arguments).lower(
+            lowering_platforms=("tpu",)).compile()
+        print(json.dumps({"product": name, "windows": windows_of(compiled.as_text())}), flush=True)
 
 
 def operations(folder, files):
@@ -194,6 +229,9 @@ def main():
     found = {line["program"]: operations(folder, line["files"]) for line in lines if "program" in line}
     for name, list_of in found.items():
         print(f"{name:16} " + ", ".join(f"{number} {operation}" for operation, number in sorted(count(list_of).items())))
+    windows = {line["product"]: line["windows"] for line in lines if "product" in line}
+    for name, of in windows.items():
+        print(f"{name:21} " + (f"{of[1]} windows of {of[0]} contracted elements" if of else "no window"))
     faults = [*faults_of(found)]
     if {"merged": True} not in lines:
         faults.append(f"{NARROW_NAME}: its two kernels were not merged")
@@ -202,7 +240,10 @@ def main():
     packs = sum(operation.startswith(PACKING) for _, operation, _ in found[NARROW_NAME])
     print(f"{options.target}: nothing is contracted" if not faults else f"{len(faults)} faults",
           "; a value that is narrowed and widened in one kernel is ",
-          "rounded, so the rule of narrow values is needless" if packs else "not rounded", sep="")
+          "rounded, so the rule of narrow values is needless" if packs else "not rounded",
+          "; a product is added up ", "in other windows" if len({str(of) for of in windows.values()}) > 1 else
+          "in the same windows, so this says nothing for the rule that it stays in its fusion,", " beside others",
+          sep="")
     return 1 if faults else 0
 
 

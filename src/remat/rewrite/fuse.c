@@ -42,6 +42,13 @@ static uint32_t physical_dims(const Shape *shape, int64_t dims[MAX_RANK]) {
   return len;
 }
 
+bool fuse_has_same_dims(const Shape *a, const Shape *b) {
+  int64_t dims_a[MAX_RANK], dims_b[MAX_RANK];
+  if (a->rank > MAX_RANK || b->rank > MAX_RANK) return false;
+  uint32_t len = physical_dims(a, dims_a);
+  return physical_dims(b, dims_b) == len && memcmp(dims_a, dims_b, len * sizeof *dims_a) == 0;
+}
+
 static bool has_same_tiles(const Shape *a, const Shape *b) {
   size_t num_a = a->extras ? a->extras->num_tile_words : 0;
   size_t num_b = b->extras ? b->extras->num_tile_words : 0;
@@ -51,11 +58,8 @@ static bool has_same_tiles(const Shape *a, const Shape *b) {
 
 /* Whether a window of one array is a window of the other one, which is a bitcast of it. */
 static bool has_same_windows(const Module *module, const Shape *a, const Shape *b) {
-  int64_t dims_a[MAX_RANK], dims_b[MAX_RANK];
   if (!module->backend.target->has_windows || a == b) return true;
-  if (a->rank > MAX_RANK || b->rank > MAX_RANK || !has_same_tiles(a, b)) return false;
-  uint32_t len = physical_dims(a, dims_a);
-  return physical_dims(b, dims_b) == len && memcmp(dims_a, dims_b, len * sizeof *dims_a) == 0;
+  return has_same_tiles(a, b) && fuse_has_same_dims(a, b);
 }
 
 /* Whether an instruction reads its operand at other places than it writes, or in other tiles. */

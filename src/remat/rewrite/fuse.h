@@ -18,6 +18,9 @@
 bool fuse_into_readers(Rewrite *rewrite, InstId producer, IdVec *changed, Arena *out,
                        Arena *scratch);
 
+/* Whether two arrays have the same dimensions in memory, the major ones of one element aside. */
+bool fuse_has_same_dims(const Shape *a, const Shape *b);
+
 /* The parameter of a fusion for something that it reads; the operand is added if it does not read
  * it yet. */
 InstId fuse_find_param(Rewrite *rewrite, InstId reader, InstId operand);

@@ -23,21 +23,11 @@ static bool is_read_in_time(const Maker *maker, const uint32_t *position, InstId
   return true;
 }
 
-static uint32_t *positions_in(const Maker *maker, Arena *out) {
-  const Schedule *schedule = maker->schedule;
-  uint32_t *position = arena_zarray(out, uint32_t, maker->module->insts.len);
-  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
-    for (uint32_t i = 0; i < schedule->of[comp].len; i++)
-      position[schedule->of[comp].ids[i]] = i;
-  }
-  return position;
-}
-
 /* Readers come after what they read, so that chains are merged, too. */
 void scan_fuse_clones(Maker *maker, Arena *scratch) {
   const Module *module = maker->module;
   Schedule *schedule = maker->schedule;
-  const uint32_t *position = positions_in(maker, maker->arena);
+  const uint32_t *position = maker_positions_now(maker, maker->arena);
   for (InstId id = module->insts.len; id-- > maker->num_old;) {
     const Instruction *inst = inst_get(module, id);
     bool is_made = inst->flags & INST_REMAT && inst->opcode == OPCODE_FUSION;

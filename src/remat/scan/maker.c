@@ -10,9 +10,19 @@
 #include "remat/rewrite/dce.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/fuse_clones.h"
+#include "remat/scan/join_clones.h"
 #include "remat/scan/narrow.h"
 #include "remat/scan/same_values.h"
 #include "remat/scan/slots.h"
+
+/* An instruction that allocates an array, which says that the backend has code for that; NO_ID if
+ * there is none. */
+static InstId find_allocation(const Module *module) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (!(inst_get(module, id)->flags & INST_DEAD) && inst_allocates(module, id)) return id;
+  }
+  return NO_ID;
+}
 
 Maker maker_begin(Rewrite *rewrite, Schedule *schedule, const Stacks *stacks, bool is_lean,
                   Arena *arena) {
@@ -28,6 +38,7 @@ Maker maker_begin(Rewrite *rewrite, Schedule *schedule, const Stacks *stacks, bo
                  .has_moved = arena_zarray(arena, bool, stacks->loops->len),
                  .is_fused = module_has_fusions(module),
                  .has_one_slot = slots_are_single(guess_target(module)),
+                 .allocation = find_allocation(module),
                  .arena = arena};
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     for (uint32_t i = 0; i < schedule->of[comp].len; i++)
@@ -63,7 +74,8 @@ static int by_place(const void *pa, const void *pb) {
   return (a->number > b->number) - (a->number < b->number);
 }
 
-static void update_schedule(Maker *maker, Schedule *schedule, Arena *out) {
+void maker_place_all(Maker *maker, Arena *out) {
+  Schedule *schedule = maker->schedule;
   Insertion *list = maker->insertions.data;
   uint32_t count = maker->insertions.len;
   if (count) qsort(list, count, sizeof *list, by_place);
@@ -82,6 +94,17 @@ static void update_schedule(Maker *maker, Schedule *schedule, Arena *out) {
     schedule->of[comp] = new;
     i = end;
   }
+  maker->insertions.len = 0;
+}
+
+uint32_t *maker_positions_now(const Maker *maker, Arena *out) {
+  const Schedule *schedule = maker->schedule;
+  uint32_t *position = arena_zarray(out, uint32_t, maker->module->insts.len);
+  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
+    for (uint32_t i = 0; i < schedule->of[comp].len; i++)
+      position[schedule->of[comp].ids[i]] = i;
+  }
+  return position;
 }
 
 /* What the memory of a value began as: loops hand it on. Bounded by a number of steps. */
@@ -207,8 +230,33 @@ InstId maker_scalar(Maker *maker, const Loop *loop, int64_t first, int64_t step,
 }
 
 /* The shape of an array of `count` slices, along a new first dimension, of this shape. */
+enum { ROW = 128 };
+
+bool maker_stacks_rows(const Shape *shape) {
+  const LayoutExtras *extras = shape->extras;
+  return shape->rank == 1 && extras && extras->num_tile_words == 2 && extras->tile_words[0] == 1 &&
+         extras->tile_words[1] % ROW == 0 && shape->dims[0] % extras->tile_words[1] == 0 &&
+         type_info((ElementType)shape->type)->bits == 32;
+}
+
+/* `f32[2048]{0:T(1024)}` is stacked as `f32[count,2048,1]{1,2,0:T(1,128)}`. */
+static ShapeId stacked_rows(Module *module, const Shape *shape, int64_t count) {
+  static const int64_t minor[] = {1, 2, 0}, tile[] = {2, 1, ROW};
+  int64_t dims[] = {count, shape->dims[0], 1};
+  LayoutExtras extras = *shape->extras;
+  extras.num_tile_words = sizeof tile / sizeof *tile;
+  extras.tile_words = tile;
+  ArraySpec spec = shape_spec(shape);
+  spec.rank = 3;
+  spec.dims = dims;
+  spec.minor_to_major = minor;
+  spec.extras = &extras;
+  return written_array(&module->shapes, &spec);
+}
+
 ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena *arena) {
   const Shape *shape = shape_get(&module->shapes, slice);
+  if (maker_stacks_rows(shape)) return stacked_rows(module, shape, count);
   ArraySpec spec = shape_spec(shape);
   int64_t *dims = arena_array(arena, int64_t, (size_t)shape->rank + 1);
   int64_t *minor = arena_array(arena, int64_t, (size_t)shape->rank + 1);
@@ -299,6 +347,9 @@ static InstId end_with_slice(Maker *maker, Kernel *kernel, InstId array, InstId 
 
 InstId maker_write_slice_at(Maker *maker, CompId comp, InstId stack, InstId update, ShapeId slice,
                             uint32_t dim, InstId at, uint32_t position) {
+  /* XLA:TPU finds no window for a fusion with a vector in both forms. */
+  if (maker_stacks_rows(inst_shape(maker->module, update)))
+    update = maker_as_shape(maker, update, slice, position);
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
   InstId array = kernel_operand(&kernel, stack);
   return end_with_slice(maker, &kernel, array, update, slice, dim, at, position);
@@ -311,7 +362,22 @@ static InstId zeros_in(Kernel *kernel, ShapeId shape) {
   return kernel_op(kernel, OPCODE_BROADCAST, shape, &zero, 1);
 }
 
-InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position) {
+/* A clone of an instruction that allocates an array, with another shape. */
+static InstId allocate(Maker *maker, CompId comp, ShapeId shape) {
+  Rewrite *rewrite = maker->rewrite;
+  Str name = name_unique(&rewrite->inst_names, STR("custom-call.remat"));
+  InstId array = module_clone_inst(maker->module, maker->allocation, name, comp, NULL);
+  inst_get(maker->module, array)->flags |= INST_REMAT;
+  rewrite_set_shape(rewrite, array, shape);
+  return array;
+}
+
+InstId maker_new_array(Maker *maker, CompId comp, ShapeId shape, uint32_t position) {
+  if (maker->allocation != NO_ID) {
+    InstId array = allocate(maker, comp, shape);
+    maker_insert(maker, array, position);
+    return array;
+  }
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
   InstId zeros = kernel_end(&kernel, zeros_in(&kernel, shape));
   maker_insert_all(maker, &kernel.made, position);
@@ -338,9 +404,11 @@ InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, 
                         InstId at, ShapeId shape, uint32_t position) {
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
   InstId array = kernel_operand(&kernel, stack), number = kernel_operand(&kernel, at);
-  InstId result = kernel_end(&kernel, slice_of(maker, &kernel, array, slice, dim, number, shape));
+  bool is_row = maker_stacks_rows(shape_get(&maker->module->shapes, shape));
+  InstId part = slice_of(maker, &kernel, array, slice, dim, number, is_row ? slice : shape);
+  InstId result = kernel_end(&kernel, part);
   maker_insert_all(maker, &kernel.made, position);
-  return result;
+  return maker_as_shape(maker, result, shape, position);
 }
 
 /* In a kernel, whether a scalar is a number, for each element of a shape. */
@@ -567,13 +635,14 @@ void maker_finish(Maker *maker, Arena *out, Arena *scratch) {
     dce_trim_fusion(rewrite, fusion, comp_get(module, comp)->root, arena);
   }
   slots_finish_reads(maker);
-  update_schedule(maker, maker->schedule, out);
+  maker_place_all(maker, out);
   CallGraph graph = call_graph_build(module, arena, scratch);
   Loops loops = loops_find(module, &graph, arena, scratch);
   same_values_merge(rewrite, &loops, maker->schedule, maker->is_lean, scratch);
   loops = loops_find(module, &graph, arena, scratch);
   carry_drop_unread(rewrite, &loops, scratch);
   scan_fuse_clones(maker, scratch);
+  scan_join_clones(maker, out, scratch);
   dce_run(rewrite, scratch);
   loops = loops_find(module, &graph, arena, scratch);
   drop_last_copies(rewrite, &loops, scratch);

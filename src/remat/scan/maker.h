@@ -67,6 +67,7 @@ typedef struct Maker {
   bool *has_moved;   /* by loop: its constants have been moved */
   bool is_fused;     /* new instructions must stand in fusions */
   bool has_one_slot; /* see slots_are_single() */
+  InstId allocation; /* of the module: it allocates an array; NO_ID = none */
   /* scalars that were made before; by loop, first value, step and type */
   VEC(KnownScalar) scalars;
   VEC(SlotArray) slots;
@@ -91,6 +92,12 @@ void maker_finish(Maker *maker, Arena *out, Arena *scratch);
 void maker_insert(Maker *maker, InstId inst, uint32_t position);
 void maker_insert_all(Maker *maker, const IdVec *insts, uint32_t position);
 
+/* Puts what was inserted since into the sequences, whose new arrays are in `out`. */
+void maker_place_all(Maker *maker, Arena *out);
+
+/* By InstId, the position in its sequence as it is now. */
+uint32_t *maker_positions_now(const Maker *maker, Arena *out);
+
 /* The position in a loop's body where the values that an iteration begins with can be read, before
  * anything overwrites them. */
 uint32_t maker_beginning(const Maker *maker, const Loop *loop);
@@ -112,11 +119,17 @@ InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset
 /* The same bytes as a value of this shape; the value itself if it has the shape. */
 InstId maker_as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position);
 
+/* Whether a vector in tiles of one dimension can be a slice of a stack: its bytes are those of rows
+ * of 128 elements, as XLA:TPU stacks vectors by itself. */
+bool maker_stacks_rows(const Shape *shape);
+
 /* The shape of an array of `count` slices, along a new first dimension, of this shape. */
 ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena *arena);
 
-/* An array of zeros, before position `position` of `comp`. */
-InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position);
+/* An array, before position `position` of `comp`, of which nothing is read that was not written
+ * before: memory without values where the module allocates such by itself, otherwise zeros, which
+ * take a kernel. */
+InstId maker_new_array(Maker *maker, CompId comp, ShapeId shape, uint32_t position);
 
 /* Adds kernels that write `update` into slice `at` of a stack, along its first dimension or along
  * `dim`, and that read a slice as `shape`. The operands are instructions of the computation `comp`.

@@ -93,7 +93,7 @@ static void add_stack(Border *border, uint32_t index) {
   Module *module = border->maker->module;
   ShapeId shape = maker_stacked_shape(module, value->shape, loop->trips, border->maker->arena);
   InstId init =
-      maker_zeros(border->maker, loop->parent, shape, border->maker->position[loop->init]);
+      maker_new_array(border->maker, loop->parent, shape, border->maker->position[loop->init]);
   uint32_t element = inst_shape(module, loop->id)->rank;
   InstId before = carry_add(border->maker->rewrite, loop, init);
   maker_insert(border->maker, before, maker_beginning(border->maker, loop));

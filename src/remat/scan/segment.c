@@ -293,7 +293,7 @@ static NewLoop segment_writer(Segmenter *segmenter, uint32_t *stacks) {
     ShapeId slice = inst_shape(module, writer->id)->elements[e];
     ShapeId shape = maker_stacked_shape(module, slice, outer.trips, maker->arena);
     stacks[e] = init.len;
-    *vec_push(maker->arena, &init) = maker_zeros(maker, writer->parent, shape, position);
+    *vec_push(maker->arena, &init) = maker_new_array(maker, writer->parent, shape, position);
   }
   outer.init = add_tuple(segmenter, writer->parent, &init);
   maker_insert(maker, outer.init, position);
@@ -517,7 +517,7 @@ static void segment_reader(Segmenter *segmenter, const NewLoop *forward,
     if (!scan_is_cut(segmenter->values, &segmenter->cut, i)) continue;
     local[i - first] = again_init.len;
     ShapeId shape = local_shape(segmenter, stack);
-    *vec_push(maker->arena, &again_init) = maker_zeros(maker, outer.body, shape, UINT32_MAX);
+    *vec_push(maker->arena, &again_init) = maker_new_array(maker, outer.body, shape, UINT32_MAX);
   }
   again->init = add_tuple(segmenter, outer.body, &again_init);
   for (uint32_t i = first; i < end; i++) {

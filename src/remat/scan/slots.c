@@ -120,7 +120,7 @@ ShapeId slots_view_shape(Maker *maker, const Stack *stack, ShapeId view) {
 /* ---- rewrite ---- */
 
 static InstId carry(Maker *maker, const Loop *loop, ShapeId shape, uint32_t *element) {
-  InstId init = maker_zeros(maker, loop->parent, shape, maker->position[loop->init]);
+  InstId init = maker_new_array(maker, loop->parent, shape, maker->position[loop->init]);
   *element = inst_shape(maker->module, loop->id)->rank;
   InstId array = carry_add(maker->rewrite, loop, init);
   maker_insert(maker, array, maker_beginning(maker, loop));
@@ -131,7 +131,7 @@ InstId slots_begin(Maker *maker, const Loop *loop, const Stack *stack, uint32_t 
                    uint32_t *element) {
   ShapeId shape = slots_shape(maker, stack);
   *element = NO_ID;
-  return maker->is_lean ? maker_zeros(maker, loop->body, shape, position)
+  return maker->is_lean ? maker_new_array(maker, loop->body, shape, position)
                         : carry(maker, loop, shape, element);
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
 #include "ir/bytes.h"
+#include "remat/scan/maker.h"
 #include "remat/scan/neighbours.h"
 #include "remat/scan/slots.h"
 #include "remat/scan/whole.h"
@@ -369,7 +370,8 @@ static bool may_run_again(const Finder *finder) {
 bool scan_may_stack(const Shape *shape) {
   if (!shape_is_array(shape) || shape->has_dynamic || shape_memory_space(shape) != 0) return false;
   const LayoutExtras *extras = shape->extras;
-  return shape->rank != 1 || !extras || extras->num_tile_words == 0 || extras->tile_words[0] != 1;
+  bool is_row = shape->rank == 1 && extras && extras->num_tile_words && extras->tile_words[0] == 1;
+  return !is_row || maker_stacks_rows(shape);
 }
 
 /* Whether what an element of the state begins with needs no memory in a reading loop. */
@@ -418,6 +420,35 @@ static void find_whole(ScanValues *values, uint32_t index) {
   while (values->list.data[first].inst != value->inst || !values->list.data[first].stays_whole)
     first++;
   value->whole = first;
+}
+
+static bool is_part(const ScanValue *value) {
+  return value->inner != NO_ID && !value->stays_whole;
+}
+
+static double slice_bytes(const Finder *finder, const ScanValue *value) {
+  const Shape *shape = shape_get(&finder->module->shapes, value->shape);
+  return shape_is_array(shape) && shape->bytes > 0 ? (double)shape->bytes : 0;
+}
+
+/* Where nothing is contracted, what is computed again of one fusion is joined (join_clones.h), so
+ * that the parts take the time of the fusion together. Each has a share of it, by its bytes. */
+static void share_time(const Finder *finder, uint32_t index) {
+  ScanValues *values = finder->values;
+  const ScanValue *first = &values->list.data[index];
+  if (!finder->context->has_one_slot || !is_part(first)) return;
+  double bytes = 0, seconds = first->seconds;
+  for (uint32_t i = 0; i < values->list.len; i++) {
+    const ScanValue *value = &values->list.data[i];
+    if (value->inst != first->inst || !is_part(value)) continue;
+    if (i < index) return; /* it is not the first one */
+    bytes += slice_bytes(finder, value);
+  }
+  for (uint32_t i = index; bytes > 0 && i < values->list.len; i++) {
+    ScanValue *value = &values->list.data[i];
+    if (value->inst == first->inst && is_part(value))
+      value->seconds = seconds * slice_bytes(finder, value) / bytes;
+  }
 }
 
 /* ---- the graph ---- */
@@ -484,7 +515,8 @@ static void find_neighbours(Finder *finder) {
   finder->only_known = true;
   for (uint32_t i = 0; i < values->list.len; i++) {
     const ScanValue *value = &values->list.data[i];
-    if (value->kind != SCAN_STATE) continue;
+    const Shape *shape = shape_get(&finder->module->shapes, value->shape);
+    if (value->kind != SCAN_STATE || maker_stacks_rows(shape)) continue;
     uint32_t element = value->element;
     uint32_t next = value_of(finder, loop_next(loops, finder->loop, element));
     if (next == NO_ID || !neighbours_feed_back(loops, finder->loop, element, finder->scratch))
@@ -537,6 +569,8 @@ ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Are
     judge_value(&finder, &values.list.data[i]);
     find_whole(&values, i);
   }
+  for (uint32_t i = 0; i < values.list.len; i++)
+    share_time(&finder, i);
   values.may_run_again = values.list.len > 0 && may_run_again(&finder);
   arena_free(arena);
   return values;

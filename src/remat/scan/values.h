@@ -44,7 +44,8 @@ typedef struct ScanValue {
   bool may_store;
   KeepReason verdict;   /* why it must not be computed again; KEEP_NONE = it may */
   int64_t bytes;        /* of a stack of it */
-  double seconds;       /* modelled, to compute it in all iterations of all runs of the loop */
+  double seconds;       /* modelled, to compute it in all iterations of all runs of the loop; of a
+                           part of a fusion, which is joined with others, its share */
   double store_seconds; /* modelled, to write a stack of it and its initial value */
 } ScanValue;
 
@@ -71,7 +72,7 @@ typedef struct ScanContext {
 } ScanContext;
 
 /* Whether a new stack may hold arrays of this shape. It has their tiles, and XLA:TPU refuses an
- * array of two dimensions in tiles of one, such as a vector has. */
+ * array of two dimensions in tiles of one, such as a vector has, unless that is stacked as rows. */
 bool scan_may_stack(const Shape *shape);
 
 /* The values that the stacks of a loop hold, and all that these are computed from. An empty list if

@@ -292,7 +292,7 @@ void whole_shrink_stack(Maker *maker, const Stack *stack, const bool *is_unread)
   InstId element = element_before(module, operand);
   shrink_views(maker, stack, operand, element);
   InstId zeros =
-      maker_zeros(maker, loop->parent, slots_shape(maker, stack), maker->position[loop->init]);
+      maker_new_array(maker, loop->parent, slots_shape(maker, stack), maker->position[loop->init]);
   carry_set_element(maker->rewrite, loop, stack->element, zeros);
   InstId root = comp_get(module, inst_callees(module, fusion)[0])->root;
   slots_narrow_views(maker, stack, inst_operand(module, root, found));

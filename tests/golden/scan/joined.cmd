@@ -1,0 +1,1 @@
+joined.hlo --small-node-limit=0 --algorithm=scan --mem-limit=75% --quiet -o -

@@ -1,0 +1,1 @@
+verify joined.hlo joined_swapped.hlo
