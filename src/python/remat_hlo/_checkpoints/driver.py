@@ -197,14 +197,14 @@ class Search:
             self.measure(untried)
 
     def _is_lower_closed(self, limit):
-        """Whether the best takes less if the last segment is wrapped, too: its backward pass comes at once, but not all that
-        is kept for it is fused away."""
+        """Whether the best takes a hundredth less if the last segment is wrapped, too: its backward pass comes at once, but
+        not all that is kept for it is fused away."""
         best, measured = self._best(limit)
         if best.level is None or self._left() <= 0:
             return False
         closed = self.measure(self.candidate(dataclasses.replace(best.level, is_closed=True)))
         sizes = closed.needed_bytes, measured.needed_bytes
-        return None not in sizes and sizes[0] < sizes[1]
+        return None not in sizes and 100 * sizes[0] < 99 * sizes[1]
 
     def _is_tried(self, candidate):
         return any(known.blocks == candidate.blocks for known, _ in self.tried)
