@@ -186,6 +186,35 @@ static bool has_part(const ForwardPart *forward, const Layers *layers, InstTest 
   return false;
 }
 
+/* Whether an operation was traced in a function, or in the step of a loop in it. */
+static bool is_traced_in(const Module *module, InstId id, const Layers *layers) {
+  SourceFrame frame;
+  int32_t number = frame_of(module, id);
+  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
+    if (!source_frame_get(module, number, &frame)) return false;
+    bool is_line =
+        !layers->is_step || (frame.line >= layers->first_line && frame.line <= layers->last_line);
+    if (is_line && str_equal(frame.function, layers->function)) return true;
+  }
+  return false;
+}
+
+/* Whether an operation of a derivative was traced there. */
+static bool is_derivative_of(const Module *module, InstId id, const Layers *layers) {
+  return str_contains(inst_op_name(module, id), "transpose(") && is_traced_in(module, id, layers);
+}
+
+/* Whether the function is differentiated twice somewhere else: a checkpoint is around all its
+ * calls, those of the inner steps of what learns to learn, too. */
+static bool is_again_elsewhere(const ForwardPart *forward, const Layers *layers) {
+  const Module *module = forward->module;
+  for (SchedPos pos = 0; pos < forward->sequence.len && layers->function.len; pos++) {
+    InstId id = forward->sequence.ids[pos];
+    if (is_differentiated_again(module, id) && is_traced_in(module, id, layers)) return true;
+  }
+  return false;
+}
+
 /* Drops what is differentiated twice: its checkpoint would compute again in each of the two
  * derivatives, and the inner one has its own forward and backward part, which nothing here knows.
  * Drops what is not differentiated at all, such as the update of an optimizer: a checkpoint around
@@ -197,6 +226,7 @@ static void drop_by_derivatives(Finder *finder) {
   bool has_names = has_part(forward, NULL, is_differentiated);
   for (uint32_t i = 0; i < finder->found->list.len; i++) {
     if (has_part(forward, &list[i], is_differentiated_again)) continue;
+    if (is_again_elsewhere(forward, &list[i])) continue;
     if (has_names && !has_part(forward, &list[i], is_differentiated)) continue;
     list[len++] = list[i];
   }
@@ -242,20 +272,6 @@ static void take_scopes(Finder *finder) {
       break;
     }
   }
-}
-
-/* Whether an operation of a derivative was traced in a function, or in the step of a loop in it. */
-static bool is_derivative_of(const Module *module, InstId id, const Layers *layers) {
-  SourceFrame frame;
-  int32_t number = frame_of(module, id);
-  if (!str_contains(inst_op_name(module, id), "transpose(")) return false;
-  for (int depth = 0; depth < MAX_STACK_DEPTH; depth++, number = frame.parent) {
-    if (!source_frame_get(module, number, &frame)) return false;
-    bool is_line =
-        !layers->is_step || (frame.line >= layers->first_line && frame.line <= layers->last_line);
-    if (is_line && str_equal(frame.function, layers->function)) return true;
-  }
-  return false;
 }
 
 SchedPos layers_turn(const ForwardPart *forward, const Layers *layers) {

@@ -43,15 +43,22 @@ static int64_t live_bytes(const Advisor *advisor, const Batch *batch) {
   return bytes;
 }
 
-/* Whether a parameter is weights, or state: an output is a new version of it, or, where there are
- * gradients, has its dimensions. */
+static bool is_updated(const Module *module, InstId param, uint32_t part) {
+  UpdatedParams params = params_updated_by(module, output_maker(module, part));
+  for (uint32_t i = 0; i < params.len; i++) {
+    if (params.ids[i] == param) return true;
+  }
+  return false;
+}
+
+/* Whether a parameter is weights, or state, such as a cache: an output is a new version of it, or,
+ * where there are gradients, has its dimensions. */
 static bool is_state(const Module *module, InstId param, bool has_gradients) {
   InstId root = comp_get(module, module->entry)->root;
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
     ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
     if (!shape_compatible(&module->shapes, inst_get(module, param)->shape, shape)) continue;
-    if (has_gradients || update_distance(module, output_maker(module, part), param) != NO_ID)
-      return true;
+    if (has_gradients || is_updated(module, param, part)) return true;
   }
   return false;
 }

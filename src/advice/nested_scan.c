@@ -37,9 +37,9 @@ static rh_remedy remedy_of(Advisor *advisor, const ScanPlace *scan, int64_t leng
   remedy.segment = length;
   remedy.title =
       advice_text(advisor->out,
-                  "%s: make the loop of %lld iterations %lld times a loop of %lld, with a "
-                  "checkpoint around the inner loop and one around its body",
-                  scan->where, (long long)scan->trips, outer, inner);
+                  "%s: make the %s %lld times a loop of %lld, with a checkpoint around the inner "
+                  "loop and one around its body",
+                  scan->where, scan_words(scan, advisor->out), outer, inner);
   const char *body = framework_checkpoint(advisor->module, advisor->framework, scan->body, (Str){0},
                                           NULL, advisor->out);
   remedy.code = code_of(advisor, outer, inner, body);
@@ -128,7 +128,7 @@ static void hold_inputs(rh_module *made, int64_t bytes, int64_t length) {
 
 static void propose(ScanStudy *study, const ScanPlace *scan) {
   Advisor *advisor = study->advisor;
-  if (!scan_can_segment(scan->values)) return;
+  if (scan->num_loops > 1 || !scan_can_segment(scan->values)) return; /* it cuts one loop */
   int64_t length = scan_segment_length(scan->values, sqrt((double)scan->trips));
   if (length < 2) return;
   VariantGoal goal = {.price = INFINITY,
@@ -147,15 +147,6 @@ static void propose(ScanStudy *study, const ScanPlace *scan) {
   if (advisor_add(advisor, &remedy, made)) advisor_last(advisor)->is_sketch = true;
 }
 
-/* The divisor of the number of iterations that is closest to its root, which is the largest one
- * that is not above it; 0 if there is none. */
-static int64_t segment_of(int64_t trips) {
-  for (int64_t length = (int64_t)sqrt((double)trips); length >= 2; length--) {
-    if (trips % length == 0) return length;
-  }
-  return 0;
-}
-
 /* Whether the loop was cut by rewriting, and what that leaves in its stacks is what a checkpoint
  * would. */
 static bool is_cut(const ScanStudy *study, const LoopPair *pair, const ScanPlace *scan) {
@@ -170,16 +161,15 @@ static bool is_cut(const ScanStudy *study, const LoopPair *pair, const ScanPlace
   return false;
 }
 
-static void propose_pair(ScanStudy *study, const LoopPair *pair) {
+static void propose_pair(ScanStudy *study, const LoopPairs *pairs, uint32_t scan) {
   Advisor *advisor = study->advisor;
-  int64_t length = segment_of(pair->trips);
-  ScanPlace scan = loop_pair_place(advisor, pair);
-  if (length == 0 || is_cut(study, pair, &scan)) return;
-  rh_remedy remedy = remedy_of(advisor, &scan, length);
+  const LoopPair *pair = &pairs->list.data[scan];
+  int64_t length = loop_pair_segment(pair);
+  if (length == 0 || is_cut(study, pair, &pair->place)) return;
+  rh_remedy remedy = remedy_of(advisor, &pair->place, length);
   remedy.confidence = "medium";
-  int64_t held_bytes = pair->summed_bytes + pair->sliced_bytes / pair->trips * length;
-  rh_module *made = loop_pair_simulate(advisor, pair, pair->trips / length + length, held_bytes);
-  if (advisor_add_timed(advisor, &remedy, made, 2 * pair->forward_seconds))
+  rh_module *made = loop_pairs_simulate(advisor, pairs, scan, true);
+  if (advisor_add_timed(advisor, &remedy, made, 2 * loop_pairs_seconds(pairs, scan)))
     advisor_drop_earlier(advisor, advisor->remedies.len - 1);
 }
 
@@ -188,7 +178,8 @@ void advise_nested_scan(Advisor *advisor) {
   scan_study_open(&study, advisor);
   scan_study_visit(&study, propose);
   LoopPairs pairs = loop_pairs_find(advisor, study.arena);
-  for (uint32_t i = 0; i < pairs.list.len; i++)
-    propose_pair(&study, &pairs.list.data[i]);
+  for (uint32_t i = 0; i < pairs.list.len; i++) {
+    if (pairs.list.data[i].scan == i) propose_pair(&study, &pairs, i);
+  }
   scan_study_free(&study);
 }

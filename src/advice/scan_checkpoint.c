@@ -18,9 +18,9 @@ static void write_checkpoint(const Advisor *advisor, const ScanPlace *scan, cons
   const char *wrapped = framework_checkpoint(advisor->module, advisor->framework, scan->body,
                                              (Str){0}, policy, advisor->out);
   if (policy) remedy->policy = advice_text(advisor->out, "%s", policy);
-  remedy->title = advice_text(
-      advisor->out, "%s: put the body of this loop of %lld iterations under a checkpoint%s",
-      scan->where, (long long)scan->trips, policy ? " that keeps matrix products" : "");
+  remedy->title =
+      advice_text(advisor->out, "%s: put the body of this %s under a checkpoint%s", scan->where,
+                  scan_words(scan, advisor->out), policy ? " that keeps matrix products" : "");
   remedy->code = advisor->framework == FRAMEWORK_JAX || advisor->framework == FRAMEWORK_UNKNOWN
                      ? advice_text(advisor->out, "%s(%s, …)", framework_scan(wrapped), wrapped)
                      : advice_text(advisor->out, "%s", wrapped);
@@ -55,28 +55,38 @@ static void propose(ScanStudy *study, const ScanPlace *scan) {
 
 /* ---- by memory ---- */
 
-static void propose_pair(Advisor *advisor, const LoopPair *pair) {
-  ScanPlace scan = loop_pair_place(advisor, pair);
-  rh_remedy remedy = scan_remedy(&scan, "checkpoint-scan");
+static void propose_pair(Advisor *advisor, const LoopPairs *pairs, uint32_t scan) {
+  const LoopPair *pair = &pairs->list.data[scan];
+  rh_remedy remedy = scan_remedy(&pair->place, "checkpoint-scan");
   remedy.confidence = "medium";
-  write_checkpoint(advisor, &scan, NULL, &remedy);
-  rh_module *made = loop_pair_simulate(advisor, pair, pair->trips, 0);
-  (void)advisor_add_timed(advisor, &remedy, made, pair->forward_seconds);
+  write_checkpoint(advisor, &pair->place, NULL, &remedy);
+  rh_module *made = loop_pairs_simulate(advisor, pairs, scan, false);
+  (void)advisor_add_timed(advisor, &remedy, made, loop_pairs_seconds(pairs, scan));
 }
 
 /* ---- both ---- */
 
-/* Goes by memory where rewriting left more in the stacks than a checkpoint would, and where the
- * backend fuses what is computed again with what reads it, which the rewrite does not. */
+/* Whether rewriting left no more in the stacks of a scan than a checkpoint would. */
+static bool is_rewritten(const ScanStudy *study, const LoopPairs *pairs, uint32_t scan) {
+  for (uint32_t i = scan; i < pairs->list.len; i++) {
+    const LoopPair *pair = &pairs->list.data[i];
+    bool is_done = loop_pair_is_done(pair, scan_stored_bytes(study, pair->forward));
+    if (pair->scan == scan && !is_done) return false;
+  }
+  return true;
+}
+
+/* Goes by memory where rewriting left more, and where the backend fuses what is computed again with
+ * what reads it, which the rewrite does not. */
 static void propose_rest(ScanStudy *study, const LoopPairs *pairs) {
   Advisor *advisor = study->advisor;
   bool is_fusing = strcmp(advisor->module->backend.target->name, "cpu") != 0;
   for (uint32_t i = 0; i < pairs->list.len; i++) {
-    const LoopPair *pair = &pairs->list.data[i];
-    bool is_done = loop_pair_is_done(pair, scan_stored_bytes(study, pair->forward));
+    if (pairs->list.data[i].scan != i) continue;
+    bool is_done = is_rewritten(study, pairs, i);
     if (is_done && !is_fusing) continue;
     uint32_t num_before = advisor->remedies.len;
-    propose_pair(advisor, pair);
+    propose_pair(advisor, pairs, i);
     if (advisor->remedies.len > num_before) advisor_keep_lower(advisor, num_before, is_done);
   }
 }

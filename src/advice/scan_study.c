@@ -8,31 +8,6 @@
 
 enum { LEAST_SHARE = 50 }; /* stacks are worth advice if they are one part of so many of the peak */
 
-void scan_study_open(ScanStudy *study, Advisor *advisor) {
-  *study = (ScanStudy){.advisor = advisor,
-                       .options = RH_REMAT_OPTIONS_INIT,
-                       .arena = arena_new(arena_options(advisor->scratch))};
-  study->options.remat_collectives = true; /* a checkpoint repeats them, too */
-  study->request = (RematRequest){.module = advisor->input,
-                                  .options = &study->options,
-                                  .algorithm = remat_algorithm_find("none"),
-                                  .memory_model = memory_model_find("heap"),
-                                  .device = advisor->request->device};
-  patience_begin(&study->patience, &study->options, 0);
-  study->status = problem_prepare(&study->problem, &study->findings, &study->request,
-                                  &study->patience, advisor->diags);
-  study->problem.parameters.fuse_any_rounding = true; /* the compiler fuses anew in any case */
-  if (study->status == RH_OK && !advisor->is_sketch)
-    variant_analyze(&study->problem, advisor->input, &study->scans, study->arena);
-}
-
-void scan_study_free(ScanStudy *study) {
-  Advisor *advisor = study->advisor;
-  if (study->status != RH_OK && advisor->status == RH_OK) advisor->status = study->status;
-  problem_free(&study->problem);
-  arena_free(study->arena);
-}
-
 /* ---- a loop ---- */
 
 static bool is_stack_of(const void *context, const LiveBuffer *buffer) {
@@ -67,13 +42,46 @@ static ScanPlace place_of(ScanStudy *study, uint32_t border) {
   const ScanValues *values = &study->scans.borders.data[border];
   const Loop *loop = &study->scans.loops.list[values->loop];
   SourcePlace place = advisor_place(advisor, scan_place_of_loop(&study->scans, values));
-  ScanPlace found = {.values = values, .border = border, .place = place, .trips = loop->trips};
+  ScanPlace found = {
+      .values = values, .border = border, .place = place, .trips = loop->trips, .num_loops = 1};
   found.where = advisor_where(advisor, place);
   found.body = body_of(study, values, loop->id);
   int64_t live = advisor_live_bytes(advisor, is_stack_of, loop);
   int64_t all = stacked_bytes(study, values);
   found.live_bytes = live > 0 && live < all ? live : all;
   return found;
+}
+
+/* ---- scans ---- */
+
+bool scan_is_same(const ScanPlace *a, const ScanPlace *b) {
+  return a->place.line > 0 && a->place.line == b->place.line &&
+         str_equal(a->place.file, b->place.file) && str_equal(a->body, b->body);
+}
+
+const char *scan_words(const ScanPlace *scan, Arena *out) {
+  const char *words = arena_printf(out, "loop of %lld iterations", (long long)scan->trips);
+  if (scan->num_loops == 1) return words;
+  return arena_printf(out, "%s, one of %u from this line,", words, scan->num_loops);
+}
+
+/* A change of a scan is one of all loops that it has become. */
+static void find_scans(ScanStudy *study) {
+  uint32_t num_borders = study->scans.borders.len;
+  ScanPlace *places = arena_array(study->arena, ScanPlace, num_borders);
+  study->places = places;
+  study->scan_of = arena_array(study->arena, uint32_t, num_borders);
+  for (uint32_t b = 0; b < num_borders; b++) {
+    places[b] = place_of(study, b);
+    uint32_t first = 0;
+    while (first < b &&
+           !(study->scan_of[first] == first && scan_is_same(&places[first], &places[b])))
+      first++;
+    study->scan_of[b] = first;
+    if (first == b) continue;
+    places[first].num_loops++;
+    places[first].live_bytes += places[b].live_bytes;
+  }
 }
 
 /* ---- simulations ---- */
@@ -86,7 +94,8 @@ bool *const *scan_kept(const ScanStudy *study, uint32_t border) {
     is_kept[b] = arena_zarray(study->arena, bool, values->list.len);
     for (uint32_t v = 0; v < values->list.len; v++) {
       const ScanValue *value = &values->list.data[v];
-      is_kept[b][v] = b == border ? value->kind == SCAN_STATE : value->stack != NO_ID;
+      bool is_of_scan = study->scan_of[b] == study->scan_of[border];
+      is_kept[b][v] = is_of_scan ? value->kind == SCAN_STATE : value->stack != NO_ID;
     }
   }
   return is_kept;
@@ -130,28 +139,41 @@ static bool has_clones(const rh_module *made, CompId comp) {
   return false;
 }
 
-/* Orders the bodies of loops that compute something again: as the scheduler of the module does or,
- * where it is not known, with what is computed again first. */
-static void order_loops(const Advisor *advisor, rh_module *made) {
+/* By CompId: the bodies of loops that compute something again, and the computations that these
+ * loops are in, where new stacks begin. */
+static bool *find_changed(const rh_module *made, Arena *out) {
   const Module *module = made->module;
-  const AdviceRequest *request = advisor->request;
-  const Scheduler *scheduler = request->is_behind_barriers ? NULL : request->scheduler;
-  Arena *arena = arena_new(arena_options(advisor->scratch));
-  Schedule anew = {0};
-  if (scheduler) {
-    ScheduleContext context = schedule_context_build(module, arena, advisor->scratch);
-    scheduler->run(&context, &anew, arena, advisor->scratch);
-  }
+  bool *is_changed = arena_zarray(out, bool, module->comps.len);
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->opcode != OPCODE_WHILE || inst->flags & INST_DEAD) continue;
     CompId body = inst_callees(module, id)[0];
     if (!has_clones(made, body)) continue;
+    is_changed[body] = is_changed[inst->parent] = true;
+  }
+  return is_changed;
+}
+
+/* Orders what has changed: as the scheduler of the module does, which may begin new stacks long
+ * before their loop, or, where it is not known, with what is computed again first. */
+static void order_changed(const Advisor *advisor, rh_module *made) {
+  const Module *module = made->module;
+  const AdviceRequest *request = advisor->request;
+  const Scheduler *scheduler = request->is_behind_barriers ? NULL : request->scheduler;
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  const bool *is_changed = find_changed(made, arena);
+  Schedule anew = {0};
+  if (scheduler) {
+    ScheduleContext context = schedule_context_build(module, arena, advisor->scratch);
+    scheduler->run(&context, &anew, arena, advisor->scratch);
+  }
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    if (!is_changed[comp]) continue;
     if (scheduler) {
-      Sequence *own = &made->schedule.of[body];
-      memcpy(own->ids, anew.of[body].ids, own->len * sizeof *own->ids);
-    } else {
-      begin_with_clones(made, body, advisor->scratch);
+      Sequence *own = &made->schedule.of[comp];
+      memcpy(own->ids, anew.of[comp].ids, own->len * sizeof *own->ids);
+    } else if (has_clones(made, comp)) {
+      begin_with_clones(made, comp, advisor->scratch);
     }
   }
   arena_free(arena);
@@ -163,7 +185,7 @@ rh_module *scan_simulate(ScanStudy *study, const VariantGoal *goal) {
   if (status != RH_OK) study->status = status;
   rh_module *made = status == RH_OK ? variant.module : NULL;
   if (made) variant.module = NULL;
-  if (made) order_loops(study->advisor, made);
+  if (made) order_changed(study->advisor, made);
   variant_free(&variant);
   return made;
 }
@@ -192,9 +214,36 @@ rh_remedy scan_remedy(const ScanPlace *scan, const char *kind) {
   return remedy;
 }
 
+void scan_study_open(ScanStudy *study, Advisor *advisor) {
+  *study = (ScanStudy){.advisor = advisor,
+                       .options = RH_REMAT_OPTIONS_INIT,
+                       .arena = arena_new(arena_options(advisor->scratch))};
+  study->options.remat_collectives = true; /* a checkpoint repeats them, too */
+  study->request = (RematRequest){.module = advisor->input,
+                                  .options = &study->options,
+                                  .algorithm = remat_algorithm_find("none"),
+                                  .memory_model = memory_model_find("heap"),
+                                  .device = advisor->request->device};
+  patience_begin(&study->patience, &study->options, 0);
+  study->status = problem_prepare(&study->problem, &study->findings, &study->request,
+                                  &study->patience, advisor->diags);
+  study->problem.parameters.fuse_any_rounding = true; /* the compiler fuses anew in any case */
+  if (study->status == RH_OK && !advisor->is_sketch)
+    variant_analyze(&study->problem, advisor->input, &study->scans, study->arena);
+  find_scans(study);
+}
+
+void scan_study_free(ScanStudy *study) {
+  Advisor *advisor = study->advisor;
+  if (study->status != RH_OK && advisor->status == RH_OK) advisor->status = study->status;
+  problem_free(&study->problem);
+  arena_free(study->arena);
+}
+
 void scan_study_visit(ScanStudy *study, ScanFn visit) {
+  int64_t least_bytes = study->advisor->before.counted_bytes / LEAST_SHARE;
   for (uint32_t i = 0; i < study->scans.borders.len && study->status == RH_OK; i++) {
-    ScanPlace scan = place_of(study, i);
-    if (scan.live_bytes >= study->advisor->before.counted_bytes / LEAST_SHARE) visit(study, &scan);
+    if (study->scan_of[i] == i && study->places[i].live_bytes >= least_bytes)
+      visit(study, &study->places[i]);
   }
 }

@@ -1,5 +1,7 @@
 #include "advice/stack_memory.h"
 
+#include <math.h>
+
 #include "advice/frames.h"
 #include "advice/region_role.h"
 #include "advice/shrink.h"
@@ -205,6 +207,52 @@ static void make_pair(const Advisor *advisor, const State *forward, const State 
   *vec_push(out, &pairs->list) = pair;
 }
 
+/* ---- its place ---- */
+
+static ScanPlace place_of(Advisor *advisor, const LoopPair *pair) {
+  const Module *module = advisor->module;
+  SourcePlace place = advisor_place(advisor, pair->forward);
+  ScanPlace scan = {
+      .place = place, .trips = pair->trips, .num_loops = 1, .live_bytes = pair->stacked_bytes};
+  CompId body = inst_callees(module, pair->forward)[0];
+  scan.where = advisor_where(advisor, place);
+  for (uint32_t i = 0; i < comp_num_insts(module, body) && !scan.body.len; i++) {
+    Str name = function_called_by(module, comp_inst(module, body, i), pair->forward);
+    name = human_utf8(name, advisor->out);
+    if (name.len) scan.body = (Str){arena_strndup(advisor->out, name.data, name.len), name.len};
+  }
+  return scan;
+}
+
+static void find_scans(Advisor *advisor, LoopPairs *pairs) {
+  for (uint32_t i = 0; i < pairs->list.len; i++) {
+    LoopPair *pair = &pairs->list.data[i];
+    pair->place = place_of(advisor, pair);
+    for (pair->scan = 0; pair->scan < i; pair->scan++) {
+      LoopPair *first = &pairs->list.data[pair->scan];
+      if (first->scan != pair->scan || !scan_is_same(&first->place, &pair->place)) continue;
+      first->place.num_loops++;
+      first->place.live_bytes += pair->stacked_bytes;
+      break;
+    }
+  }
+}
+
+int64_t loop_pair_segment(const LoopPair *pair) {
+  for (int64_t length = (int64_t)sqrt((double)pair->trips); length >= 2; length--) {
+    if (pair->trips % length == 0) return length;
+  }
+  return 0;
+}
+
+double loop_pairs_seconds(const LoopPairs *pairs, uint32_t scan) {
+  double seconds = 0;
+  for (uint32_t i = scan; i < pairs->list.len; i++) {
+    if (pairs->list.data[i].scan == scan) seconds += pairs->list.data[i].forward_seconds;
+  }
+  return seconds;
+}
+
 /* The backward loop is the next one in the same computation that has the forward loop's stacks. */
 LoopPairs loop_pairs_find(Advisor *advisor, Arena *out) {
   const Module *module = advisor->module;
@@ -223,31 +271,16 @@ LoopPairs loop_pairs_find(Advisor *advisor, Arena *out) {
       }
     }
   }
+  find_scans(advisor, &pairs);
   return pairs;
-}
-
-/* ---- its place ---- */
-
-ScanPlace loop_pair_place(Advisor *advisor, const LoopPair *pair) {
-  const Module *module = advisor->module;
-  SourcePlace place = advisor_place(advisor, pair->forward);
-  ScanPlace scan = {.place = place, .trips = pair->trips, .live_bytes = pair->stacked_bytes};
-  CompId body = inst_callees(module, pair->forward)[0];
-  scan.where = advisor_where(advisor, place);
-  for (uint32_t i = 0; i < comp_num_insts(module, body) && !scan.body.len; i++) {
-    Str name = function_called_by(module, comp_inst(module, body, i), pair->forward);
-    name = human_utf8(name, advisor->out);
-    if (name.len) scan.body = (Str){arena_strndup(advisor->out, name.data, name.len), name.len};
-  }
-  return scan;
 }
 
 /* ---- simulation ---- */
 
 typedef struct Slices {
   const Advisor *advisor;
-  const LoopPair *pair;
-  int64_t *kept_bytes; /* by BufferId, of what is carried; 0 = the stack has one slice only */
+  const LoopPair **pair_of; /* by BufferId, of what is a stack; NULL = nothing is changed */
+  int64_t *kept_bytes;      /* likewise, of what is carried; 0 = the stack has one slice only */
 } Slices;
 
 /* An array of so many bytes in the layout of another one, or of one element. */
@@ -269,7 +302,8 @@ static ShapeId shrink_stack(Module *module, InstId id, uint32_t part, ShapeId ar
   const Slices *slices = context;
   BufferId buffer = buffer_of(slices->advisor, id, part);
   const Shape *shape = shape_get(&module->shapes, array);
-  if (!slices->pair->is_stack[buffer] || !has_slices(shape, slices->pair->trips)) return array;
+  const LoopPair *pair = slices->pair_of[buffer];
+  if (!pair || !has_slices(shape, pair->trips)) return array;
   return array_of_bytes(module, array, slices->kept_bytes[buffer]);
 }
 
@@ -294,10 +328,9 @@ static bool is_slice(const Module *module, InstId id) {
 
 /* The last position in the backward loop's body that reads a slice of a stack as a part of
  * something else; NO_ID = none. */
-static SchedPos last_read_of(const Slices *slices, BufferId buffer) {
-  const Advisor *advisor = slices->advisor;
+static SchedPos last_read_of(const Advisor *advisor, const LoopPair *pair, BufferId buffer) {
   const Module *module = advisor->module;
-  CompId body = inst_callees(module, slices->pair->backward)[0];
+  CompId body = inst_callees(module, pair->backward)[0];
   Sequence sequence = advisor->schedule->of[body];
   SchedPos last = NO_ID;
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
@@ -336,17 +369,18 @@ typedef struct Again {
   SchedPos last;
 } Again;
 
-static void add_again(const Slices *slices, rh_module *made, int64_t held_bytes, Arena *scratch) {
+static void add_again(const Advisor *advisor, const LoopPair *pair, rh_module *made,
+                      int64_t held_bytes, Arena *scratch) {
   Module *module = made->module;
-  CompId body = inst_callees(module, slices->pair->backward)[0];
+  CompId body = inst_callees(module, pair->backward)[0];
   Rewrite rewrite = rewrite_begin(module);
   VEC(Again) list = {0};
-  for (uint32_t i = 0; i < slices->pair->stacks.len; i++) {
-    if (!is_held(slices->pair, i, module->backend.target)) continue;
-    const StackMemory *stack = &slices->pair->stacks.data[i];
-    SchedPos last = last_read_of(slices, stack->reader);
+  for (uint32_t i = 0; i < pair->stacks.len; i++) {
+    if (!is_held(pair, i, module->backend.target)) continue;
+    const StackMemory *stack = &pair->stacks.data[i];
+    SchedPos last = last_read_of(advisor, pair, stack->reader);
     if (last == NO_ID) continue;
-    int64_t bytes = stack->bytes / slices->pair->trips;
+    int64_t bytes = stack->bytes / pair->trips;
     ShapeId slice = array_of_bytes(module, stack->shape, bytes);
     InstId value =
         rewrite_add_helper(&rewrite, body, (InstSpec){.opcode = OPCODE_IOTA, .shape = slice});
@@ -387,20 +421,39 @@ static void add_again(const Slices *slices, rh_module *made, int64_t held_bytes,
 }
 
 /* What is carried takes the memory of as many stacks as it needs, in their order. */
-rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int64_t num_slices,
-                              int64_t held_bytes) {
-  Arena *arena = arena_new(arena_options(advisor->scratch));
-  Slices slices = {advisor, pair,
-                   arena_zarray(arena, int64_t, advisor->values.buffers.num_buffers)};
+static void add_pair(Slices *slices, const LoopPair *pair, int64_t num_slices) {
+  for (BufferId buffer = 0; buffer < slices->advisor->values.buffers.num_buffers; buffer++) {
+    if (pair->is_stack[buffer]) slices->pair_of[buffer] = pair;
+  }
   int64_t left = pair->carried_bytes * num_slices;
   for (uint32_t i = 0; i < pair->stacks.len && left > 0; i++) {
     const StackMemory *stack = &pair->stacks.data[i];
     int64_t bytes = left < stack->bytes ? left : stack->bytes;
-    slices.kept_bytes[stack->buffer] = bytes;
+    slices->kept_bytes[stack->buffer] = bytes;
     left -= bytes;
   }
+}
+
+rh_module *loop_pairs_simulate(const Advisor *advisor, const LoopPairs *pairs, uint32_t scan,
+                               bool is_nested) {
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  uint32_t num_buffers = advisor->values.buffers.num_buffers;
+  Slices slices = {advisor, arena_zarray(arena, const LoopPair *, num_buffers),
+                   arena_zarray(arena, int64_t, num_buffers)};
+  for (uint32_t i = scan; i < pairs->list.len; i++) {
+    const LoopPair *pair = &pairs->list.data[i];
+    int64_t length = is_nested ? loop_pair_segment(pair) : 0;
+    int64_t num_slices = length > 0 ? pair->trips / length + length : pair->trips;
+    if (pair->scan == scan) add_pair(&slices, pair, num_slices);
+  }
   rh_module *made = shrink_parts(advisor, shrink_stack, &slices);
-  add_again(&slices, made, held_bytes, arena);
+  for (uint32_t i = scan; i < pairs->list.len; i++) {
+    const LoopPair *pair = &pairs->list.data[i];
+    int64_t length = is_nested ? loop_pair_segment(pair) : 0;
+    int64_t held_bytes =
+        length > 0 ? pair->summed_bytes + pair->sliced_bytes / pair->trips * length : 0;
+    if (pair->scan == scan) add_again(advisor, pair, made, held_bytes, arena);
+  }
   arena_free(arena);
   return made;
 }

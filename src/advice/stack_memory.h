@@ -21,6 +21,9 @@ typedef struct StackMemory {
 /* A loop that runs forward, and the loop that reads what it stacks. */
 typedef struct LoopPair {
   InstId forward, backward;
+  uint32_t scan; /* the first pair of the same scan of the program */
+  ScanPlace
+      place; /* as of a loop that remat/scan knows; of the first pair, with the bytes of all */
   int64_t trips;
   int64_t stacked_bytes;  /* of all stacks */
   int64_t carried_bytes;  /* of what one iteration hands on to the next, without stacks; where a
@@ -38,8 +41,12 @@ typedef struct LoopPairs {
 
 LoopPairs loop_pairs_find(Advisor *advisor, Arena *out);
 
-/* The place of a pair, as of a loop that remat/scan knows. */
-ScanPlace loop_pair_place(Advisor *advisor, const LoopPair *pair);
+/* The divisor of the number of iterations that is closest to its root, which is the largest one
+ * that is not above it; 0 if there is none. */
+int64_t loop_pair_segment(const LoopPair *pair);
+
+/* The modelled seconds of all forward loops of a scan. */
+double loop_pairs_seconds(const LoopPairs *pairs, uint32_t scan);
 
 /* Whether what a rewrite of the loop leaves in its stacks is no more than what a checkpoint stacks.
  */
@@ -48,9 +55,11 @@ static inline bool loop_pair_is_done(const LoopPair *pair, int64_t stored_bytes)
   return stored_bytes >= 0 && stored_bytes <= kept_bytes + kept_bytes / 16;
 }
 
-/* The module in which the forward loop stacks only what is carried, of `num_slices` iterations, and
- * the backward loop has in each iteration what was stacked of it, and `held_bytes` besides. */
-rh_module *loop_pair_simulate(const Advisor *advisor, const LoopPair *pair, int64_t num_slices,
-                              int64_t held_bytes);
+/* The module in which the forward loops of a scan, by its first pair, stack only what is carried,
+ * and the backward loops have in each iteration what was stacked of it. With `is_nested` the scan
+ * is cut into segments (loop_pair_segment()), and what a segment reads and adds up is held besides;
+ * loops of a number of iterations that cannot be cut stay as with a checkpoint. */
+rh_module *loop_pairs_simulate(const Advisor *advisor, const LoopPairs *pairs, uint32_t scan,
+                               bool is_nested);
 
 #endif

@@ -1,6 +1,7 @@
 """Changes a program's source as the structured advice of `remat-hlo advise --json` says, and knows nothing else of it:
 a function, method or class gets the decorator that the advice's code is, the step of a loop becomes a function with it, a
-scan gets the checkpoint around its body, an argument is donated, a function of rows is computed in pieces."""
+scan gets the checkpoint around its body, an argument is donated, a function of rows is computed in pieces, a loop's steps
+are computed one after the other."""
 
 import ast
 import functools
@@ -199,7 +200,38 @@ def _chunk(tree, remedy, _):
     _decorate(_around(tree, remedy["source_line"]), f"__patcher__.in_pieces({remedy['num_chunks']})")
 
 
-_IN_SOURCE = {"checkpoint-scope": _checkpoint_scope, "chunk": _chunk, "chunk-loss": _chunk}
+def _in_turn(tree, remedy, _):
+    """Before each step of the innermost loop of Python around the line, the arrays that it reads wait for what the steps
+    before it have made."""
+    line = remedy["source_line"]
+    function = _around(tree, line)
+    loops = [node for node in ast.walk(function)
+             if isinstance(node, ast.For) and node.body[0].lineno <= line <= node.end_lineno]
+    if not loops:
+        raise CannotApply(f"no loop has line {line}")
+    loop = max(loops, key=lambda node: node.lineno)
+    inside = {id(node) for one in loop.body for node in ast.walk(one)}
+    before = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and id(node) not in inside
+              and isinstance(node.ctx, ast.Store) and node.lineno <= loop.lineno}
+    before |= {one.arg for one in function.args.args}
+    read = set(_names(loop.body, ast.Load)) & before
+    made = sorted(read & {*_names(loop.body, ast.Store), *_appended(loop)})
+    given = sorted(read - set(made))
+    names = "".join(f"{name}, " for name in given + made)
+    first = ast.parse(f"({names}) = __patcher__.wait_for_all(({names}), {len(given)})").body[0]
+    for node in ast.walk(first):
+        ast.copy_location(node, loop.body[0])
+    loop.body.insert(0, first)
+    ast.fix_missing_locations(function)
+
+
+def _appended(loop):
+    return [node.func.value.id for one in loop.body for node in ast.walk(one)
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "append"
+            and isinstance(node.func.value, ast.Name)]
+
+
+_IN_SOURCE = {"in-turn": _in_turn, "checkpoint-scope": _checkpoint_scope, "chunk": _chunk, "chunk-loss": _chunk}
 
 
 def load(remedies):
@@ -280,6 +312,19 @@ def of_function(wrap, every, **keywords):
 def _is_traced(tree):
     leaves = jax.tree.leaves(tree)
     return bool(leaves) and all(isinstance(leaf, jax.Array) for leaf in leaves)
+
+
+def wait_for_all(values, num_given):
+    """The same values, of which no array among those given is used before the others are there. Trees that are given are
+    weights, which need not wait."""
+    waits = [number >= num_given or isinstance(value, jax.Array) for number, value in enumerate(values)]
+    arrays = [leaf for value, is_waiting in zip(values, waits) if is_waiting
+              for leaf in jax.tree.leaves(value) if isinstance(leaf, jax.Array)]
+    behind = iter(jax.lax.optimization_barrier(arrays))
+
+    def replaced(value):
+        return jax.tree.map(lambda leaf: next(behind) if isinstance(leaf, jax.Array) else leaf, value)
+    return tuple(replaced(value) if is_waiting else value for value, is_waiting in zip(values, waits))
 
 
 def in_pieces(count):

@@ -37,7 +37,7 @@ from buffer_assignment import BufferAssignment
 from targets import CPU, TARGETS
 
 TOLERANCE = {"checkpoint-scan": 0.05, "checkpoint-scope": 0.05, "donate": 0.05, "nested-scan": 0.15, "chunk": 0.15,
-             "chunk-loss": 0.15}
+             "chunk-loss": 0.15, "in-turn": 0.15}
 USUAL = ("gpt_unrolled", "llama_scanned", "gru", "lstm", "unet", "mixture_of_experts", "rollout", "vit",
          "resnet")  # of programs.py
 DUMPS = {"cpu": "*.jit_{}.*cpu_after_optimizations.txt", "cuda": "*.jit_{}.*gpu_after_optimizations.txt",

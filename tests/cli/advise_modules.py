@@ -492,3 +492,111 @@ ENTRY e {
   ROOT r = (f32[64,256]{1,0}, f32[64]{0}) tuple(n, t)
 }
 """
+
+
+def scans(lines):
+    """Forward loops that stack what they carry, and its tanh, for backward loops; at these lines."""
+    stack, row = "f32[16,4096]{1,0}", "f32[4096]{0}"
+    state = f"(s32[], {row}, {stack}, {stack})"
+    text = "HloModule jit_step, is_scheduled=true\n"
+    begin = "x0"
+    entry = f"""
+ENTRY e {{
+  x0 = {row} parameter(0), metadata={{op_name="x"}}
+  null = f32[] constant(0)
+  first = s32[] constant(0)
+"""
+    for n in range(len(lines)):
+        entry += f"  empty.h{n} = {stack} broadcast(null), dimensions={{}}\n"
+        entry += f"  empty.c{n} = {stack} broadcast(null), dimensions={{}}\n"
+    for n, line in enumerate(lines):
+        place = f'source_file="model.py" source_line={line}'
+        text += f"""
+less{n} {{
+  s = {state} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(16)
+  ROOT l = pred[] compare(i, n), direction=LT
+}}
+
+forth{n} {{
+  s = {state} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  c = {row} get-tuple-element(s), index=1
+  hs = {stack} get-tuple-element(s), index=2
+  cs = {stack} get-tuple-element(s), index=3
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  h = {row} tanh(c), metadata={{op_name="jit(step)/jvp()/while/body/tanh" source_file="model.py" source_line=3}}
+  h.row = f32[1,4096]{{1,0}} reshape(h)
+  hs.next = {stack} dynamic-update-slice(hs, h.row, i, zero)
+  c.row = f32[1,4096]{{1,0}} reshape(c)
+  cs.next = {stack} dynamic-update-slice(cs, c.row, i, zero)
+  d = {row} multiply(h, c), metadata={{op_name="jit(step)/jvp()/while/body/mul" source_file="model.py" source_line=3}}
+  j = s32[] add(i, one)
+  ROOT r = {state} tuple(j, d, hs.next, cs.next)
+}}
+
+back{n} {{
+  s = {state} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  g = {row} get-tuple-element(s), index=1
+  hs = {stack} get-tuple-element(s), index=2
+  cs = {stack} get-tuple-element(s), index=3
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  last = s32[] constant(15)
+  at = s32[] subtract(last, i)
+  h.row = f32[1,4096]{{1,0}} dynamic-slice(hs, at, zero), dynamic_slice_sizes={{1,4096}}
+  h = {row} reshape(h.row)
+  c.row = f32[1,4096]{{1,0}} dynamic-slice(cs, at, zero), dynamic_slice_sizes={{1,4096}}
+  c = {row} reshape(c.row)
+  p = {row} multiply(g, c)
+  q = {row} multiply(p, h)
+  j = s32[] add(i, one)
+  ROOT r = {state} tuple(j, q, hs, cs)
+}}
+"""
+        entry += f"""  init{n} = {state} tuple(first, {begin}, empty.h{n}, empty.c{n})
+  forth{n}.loop = {state} while(init{n}), condition=less{n}, body=forth{n}, metadata={{op_name="jit(step)/jvp()/while" {place}}}
+  y{n} = {row} get-tuple-element(forth{n}.loop), index=1
+  hs{n} = {stack} get-tuple-element(forth{n}.loop), index=2
+  cs{n} = {stack} get-tuple-element(forth{n}.loop), index=3
+"""
+        begin = f"y{n}"
+    for n, line in reversed(list(enumerate(lines))):
+        entry += f"""  late{n} = {state} tuple(first, {begin}, hs{n}, cs{n})
+  back{n}.loop = {state} while(late{n}), condition=less{n}, body=back{n}, metadata={{op_name="jit(step)/transpose(jvp())/while" source_file="model.py" source_line={line}}}
+  {"" if n else "ROOT "}z{n} = {row} get-tuple-element(back{n}.loop), index=1
+"""
+        begin = f"z{n}"
+    return text + entry + "}\n"
+
+
+def parts(count, is_chain=False, is_one_gradient=False):
+    """Parts of a loop of Python, each with an array that is wider than what it begins and ends with, in the order in which
+    XLA:CPU takes what is ready. In a chain each needs the one before."""
+    text = """HloModule jit_step, is_scheduled=true
+
+ENTRY e {
+  x = f32[1024]{0} parameter(0), metadata={op_name="x"}
+"""
+    lines = [[] for _ in range(3)]
+    begin, sums = "x", []
+    for n in range(count):
+        name = 'op_name="jit(step)/jvp()/' if is_one_gradient else 'op_name="jit(step)/'
+        place = 'source_file="train.py" source_line=7'
+        lines[0].append(f'  wide{n} = f32[64,1024]{{1,0}} broadcast({begin}), dimensions={{1}}, metadata={{{name}exp" {place}}}\n')
+        lines[1].append(f'  exp{n} = f32[64,1024]{{1,0}} exponential(wide{n}), metadata={{{name}mul" {place}}}\n')
+        lines[2].append(f"  cut{n} = f32[1,1024]{{1,0}} slice(exp{n}), slice={{[0:1], [0:1024]}}\n"
+                        f"  row{n} = f32[1024]{{0}} reshape(cut{n})\n")
+        begin = f"row{n}" if is_chain else "x"
+        sums.append(f"row{n}")
+    order = [one for each in zip(*lines) for one in each] if is_chain else [one for each in lines for one in each]
+    text += "".join(order)
+    total = sums[0]
+    for n in range(1, count):
+        name = "jit(step)/transpose(jvp())/add_any" if is_one_gradient else "jit(step)/add"
+        text += f'  sum{n} = f32[1024]{{0}} add({total}, row{n}), metadata={{op_name="{name}" source_file="train.py" source_line=8}}\n'
+        total = f"sum{n}"
+    return text + f"  ROOT r = f32[1024]{{0}} negate({total})\n}}\n"

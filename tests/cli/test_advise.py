@@ -8,7 +8,7 @@ import tool
 from advise_modules import (
     UPDATE, FUSED_UPDATE, CACHES, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
     WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT, COPIED,
-    SOMETIMES, ROWS, NORMED_ROWS, COUNTED_ROWS, RETURNED_FACTORS, NEIGHBOURS, FACTORS, RETURNED_STATES,
+    parts, scans, SOMETIMES, ROWS, NORMED_ROWS, COUNTED_ROWS, RETURNED_FACTORS, NEIGHBOURS, FACTORS, RETURNED_STATES,
 )
 from tool import GOLDEN, SAMPLES, ToolTest
 
@@ -121,6 +121,30 @@ class Advise(ToolTest):
         remedies = [r for r in self.advise(self.write("caches.hlo", CACHES))["remedies"] if r["kind"] == "donate"]
         self.assertEqual([(r["argument"], r["parameters"], r["saved_bytes"], r["confidence"]) for r in remedies],
                          [("keys,values", [0, 1], 2 * 4 * 64 * 256, "high")])
+
+    def test_loops_of_one_scan(self):
+        """A scan in a function that is called twice is two loops, and a checkpoint at its line changes both."""
+        both = self.scan_checkpoints(scans([10, 10]))
+        self.assertEqual(len(both), 1)
+        self.assertIn("one of 2 from this line", both[0]["title"])
+        apart = self.scan_checkpoints(scans([10, 20]))
+        self.assertNotIn("from this line", apart[0]["title"])
+        self.assertGreater(both[0]["saved_bytes"], 1.8 * apart[0]["saved_bytes"])
+
+    def scan_checkpoints(self, text):
+        remedies = self.advise(self.write("scans.hlo", text))["remedies"]
+        return sorted((r for r in remedies if r["kind"] == "checkpoint-scan" and not r["policy"]),
+                      key=lambda r: r["source_line"])
+
+    def test_parts_in_turn(self):
+        """Parts that do not need each other take the memory of one, in turn."""
+        remedy = self.remedy("in-turn", parts(4))
+        self.assertEqual((remedy["num_instances"], remedy["source_line"]), (4, 7))
+        one = self.advise(self.write("one.hlo", parts(1)))["temp_bytes"]
+        self.assertLess(remedy["temp_bytes"], one + 4 * 4 * 1024)
+        for text in (parts(4, is_chain=True), parts(4, is_one_gradient=True)):
+            kinds = [r["kind"] for r in self.advise(self.write("parts.hlo", text))["remedies"]]
+            self.assertNotIn("in-turn", kinds)
 
     def test_donate_what_goes_on_sometimes(self):
         """A conditional hands state on: as it is, or with something added."""
@@ -266,6 +290,19 @@ class Advise(ToolTest):
         blocks = self.advise(SAMPLES / "mobilenet.after_optimizations.hlo")["remedies"][0]
         self.assertEqual((blocks["is_step"], blocks["first_line"], blocks["last_line"], blocks["num_instances"]),
                          (True, 226, 228, 3))
+
+    def test_differentiated_twice_elsewhere(self):
+        """A checkpoint around a function is around all its calls, also around those that are differentiated twice."""
+        text = (SAMPLES.parent / "tests/golden/checkpoints/steps.hlo").read_text()
+        line = next(line for line in text.split("\n")
+                    if " fusion(" in line and "jvp(" in line and "transpose(" not in line)
+        again = re.sub(r'op_name="[^"]*"', 'op_name="jit(step)/jvp(vmap(transpose(jvp())))/mul"',
+                       line.replace(line.split()[0], line.split()[0] + ".again", 1))
+        at = text.rindex("  ROOT ")
+        for text, count in ((text, 1), (f"{text[:at]}{again}\n{text[at:]}", 0)):
+            self.write("again.hlo", text)
+            kinds = {r["kind"] for r in self.advise("again.hlo")["remedies"]}
+            self.assertEqual("checkpoint-scope" in kinds, bool(count))
 
     def test_padding(self):
         """A dimension of one element is padded to 128."""

@@ -21,7 +21,7 @@ from checkpoint_programs import PROGRAMS, array, clipped, layer, weights  # noqa
 
 import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
-from remat_hlo._checkpoints import analysis, compiling, costs, cut, driver, levels, mark, targets  # noqa: E402
+from remat_hlo._checkpoints import analysis, compiling, costs, cut, driver, file, levels, mark, targets  # noqa: E402
 from remat_hlo._checkpoints.equations import flatten  # noqa: E402
 
 RATES = costs.Rates(targets.find_target("cpu").profile_data())
@@ -121,6 +121,66 @@ class Programs(CheckpointTest):
                 for begin, end in zip(borders, borders[1:]))
             with mark.active(driver.Trial({key: levels.Block(segments, {})})):
                 self.assertLess(difference(wanted, step(*arguments)), ROUNDING, f"seed {seed}")
+
+
+class Parts(CheckpointTest):
+    """Segments that are computed again part by part."""
+
+    def test_all(self):
+        for name in ("unrolled", "scanned", "own_results", "custom_rules", "dropout", "own_checkpoints"):
+            function, arguments = PROGRAMS[name](live.checkpoint)
+            step = jax.jit(jax.value_and_grad(function))
+            with self.subTest(name):
+                wanted, recorder = self.recorded(lambda: step(*arguments))
+                blocks = {}
+                for key, (_, program, _) in recorder.found.items():
+                    found = analysis.analyse(program, RATES)
+                    blocks[key], _ = levels.lay_out(found, levels.Level(math.inf, sum(found.residual_bytes) * 2 // 3, parts=2))
+                self.assertTrue(any(map(self.has_parts, blocks.values())))
+                with mark.active(driver.Trial(blocks)):
+                    self.assertLess(difference(wanted, step(*arguments)), ROUNDING)
+
+    def has_parts(self, block):
+        return any(segment.parts for segment in block.segments) or any(map(self.has_parts, block.bodies.values()))
+
+    def test_body_is_lower(self):
+        """In the body of a scan, too, what is computed again in parts takes less at once."""
+        def loss(ws, x):
+            def body(x, w):
+                for _ in range(6):
+                    x = jnp.sin(jnp.concatenate([x, x, x, x], -1) @ jnp.concatenate([w, w, w, w])) @ w
+                return x, None
+            return (jax.lax.scan(body, x, ws)[0]**2).mean()
+        function = live.checkpoint(loss)
+        step = jax.jit(jax.value_and_grad(function))
+        shapes = jax.ShapeDtypeStruct((3, 32, 32), jnp.float32), jax.ShapeDtypeStruct((4096, 32), jnp.float32)
+        search = driver.Search(*compiling.prepare(step, shapes, {}), targets.find_target("cpu"), 9)
+        sizes = [search.measure(search.candidate(levels.Level(math.inf, 1 << 40, parts=parts))).temp_bytes
+                 for parts in (1, 3)]
+        self.assertLess(sizes[1], sizes[0])
+
+    def test_file(self):
+        part = levels.Segment(0, 2, True, (3,))
+        block = levels.Block((levels.Segment(0, 5, True, (3,), (), (part, levels.Segment(2, 5, True))),), {})
+        function, arguments = PROGRAMS["unrolled"](live.checkpoint)
+        _, recorder = self.recorded(lambda: jax.make_jaxpr(jax.grad(function))(*arguments))
+        (_, (_, program, _)), = recorder.found.items()
+        shown = file._shown(analysis.analyse(program, RATES), block)
+        self.assertEqual(file._parse_block(json.loads(json.dumps(shown))), block)
+
+
+class Bodies(CheckpointTest):
+    def test_what_is_carried_is_no_name(self):
+        """The new carry of an iteration is the next one's input, which is stacked: to save it by a name, too, because the
+        derivative of tanh needs it, would stack it twice."""
+        def loss(ws, x):
+            return (jax.lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, ws)[0]**2).mean()
+        _, recorder = self.recorded(lambda: jax.make_jaxpr(jax.grad(live.checkpoint(loss)))(jnp.stack(weights(3)),
+                                                                                           array(8, 32)))
+        (_, (_, program, _)), = recorder.found.items()
+        block, _ = levels.lay_out(analysis.analyse(program, RATES), levels.Level(math.inf, 1 << 40))
+        (body,) = block.bodies.values()
+        self.assertEqual([segment.saved for segment in body.segments], [()])
 
 
 class Sharded(CheckpointTest):
@@ -349,7 +409,7 @@ class Plans(CheckpointTest):
 
     def test_what_is_no_plan(self):
         text = self.plan.to_json()
-        for wrong, said in (("{}", "this is no plan"), (text.replace('"version": 1', '"version": 2'), "has version 2"),
+        for wrong, said in (("{}", "this is no plan"), (text.replace('"version": 2', '"version": 3'), "has version 3"),
                             (text[:1000], "cannot be read"), (text.replace("= tanh ", "= sinh ", 1), "are not those")):
             with self.subTest(said), self.assertRaisesRegex(live.PlanError, said):
                 live.load_plan(wrong)

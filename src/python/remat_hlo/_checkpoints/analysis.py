@@ -2,11 +2,12 @@
 and what equations cost."""
 
 import dataclasses
+import functools
 import typing
 
 import jax
 
-from . import costs, cut, shards
+from . import costs, cut, segments, shards
 from .rules import Needs, Rules, is_float
 
 # Where a reader is expected to compute a value for itself, nothing is saved: what costs less than this to compute, in
@@ -24,6 +25,10 @@ class Analysis:
     bodies: dict                   # the Analysis of scans' bodies, by equation
     needed: set                    # values that derivatives need and that are made here
     residual_bytes: list = None    # by equation, what the program keeps of it without checkpoints
+
+    @functools.cached_property
+    def lifetimes(self):
+        return segments.Lifetimes(self)
 
     def hidden_bytes(self, index):
         return sum(map(costs.aval_bytes, self.needs[index].hidden))

@@ -54,7 +54,11 @@ def _run_segment(program, block, segment, values, last, place):
 
     def call(*arguments):
         inner = dict(zip(taken, arguments))
-        _run(program, block, segment, inner, place)
+        if segment.parts:  # no loop is between what the segment and its parts compute again
+            for part in segment.parts:
+                _run_segment(program, block, part, inner, last, dataclasses.replace(place, prevent_cse=True))
+        else:
+            _run(program, block, segment, inner, place)
         return [inner[one] for one in given]
     names = [place.name(value) for value in segment.saved] + [place.name(f"r{index}") for index in segment.hidden]
     policy = jax.checkpoint_policies.save_only_these_names(*names)

@@ -4,6 +4,7 @@ where none does. Nothing is random, and how much is compiled is bounded."""
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import typing
 
 import jax
@@ -132,28 +133,35 @@ class Search:
             again = max(again, estimate.again_bytes)
         return Candidate(level, blocks, levels.Estimate(saved, again, cost))
 
-    def ladder(self):
-        """Candidates from most memory to least, by estimate, without those that another is no worse than."""
+    def ladder(self, costs, parts=(1,), is_closed=False):
+        """Candidates from most memory to least, by estimate, without those that another is no worse than, whatever the
+        weight: by limits of the cost, in how many parts segments are computed again, and whether the last one is."""
         found = {}
         total = sum(self.recorder.found[key][2] * sum(one.residual_bytes) for key, one in self.analyses.items())
-        for most_cost in levels.limits(self.analyses.values()):
-            for parts in levels.PARTS:
-                made = self.candidate(levels.Level(most_cost, max(1, total // parts)))
-                estimate = made.estimate
-                found.setdefault((estimate.again_cost, estimate.bytes, estimate.saved_bytes), made)
-        kept = []
+        for most_cost, count, part in itertools.product(costs, levels.PARTS, parts):
+            made = self.candidate(levels.Level(most_cost, max(1, total // count), parts=part, is_closed=is_closed))
+            estimate = made.estimate
+            found.setdefault((estimate.again_cost, estimate.bytes, estimate.saved_bytes), made)
+        kept, least = [], {}
         for key in sorted(found):
-            if not kept or found[key].estimate.bytes < kept[-1].estimate.bytes:
+            sizes = {weight: found[key].estimate.weighted_bytes(weight) for weight in levels.WEIGHTS}
+            if any(size < least.get(weight, size + 1) for weight, size in sizes.items()):
                 kept.append(found[key])
-        return kept
+            least = {weight: min(size, least.get(weight, size)) for weight, size in sizes.items()}
+        return sorted(kept, key=lambda one: (-one.estimate.weighted_bytes(levels.WEIGHTS[-1]), one.estimate.again_cost))
 
     # ---- the search ----
 
     def run(self, limit):
         if not self._meets(self.tried[0][1], limit) and self.most > 1:
-            ladder = self.ladder()
-            self._bisect(ladder, limit)
-            self._fill(ladder, limit)
+            costs = levels.limits(self.analyses.values())
+            ladders = [self.ladder(costs)]
+            self._bisect(ladders[0], limit)
+            is_closed = not self._is_met(limit) and self._is_lower_closed(limit)
+            if not self._is_met(limit):
+                ladders.append(self.ladder(costs[:1], (1, 2, 4) if is_closed else (2, 4), is_closed))
+                self._bisect(ladders[1], limit)
+            self._fill(ladders, limit)
         return self._plan(limit)
 
     def _left(self):
@@ -175,30 +183,46 @@ class Search:
             else:
                 low = middle
 
-    def _fill(self, ladder, limit):
+    def _fill(self, ladders, limit):
         """Tries neighbours of the best, and levels between: estimates are not what the compiler makes of them."""
-        rungs = {id(candidate): place for place, candidate in enumerate(ladder)}
+        lowest = sorted(itertools.chain(*ladders), key=lambda one: one.estimate.weighted_bytes(levels.WEIGHTS[-1]))
+        rungs = {id(candidate): (ladder, place) for ladder in ladders for place, candidate in enumerate(ladder)}
         while self._left() > 0:
             best, _ = self._best(limit)
-            place = rungs.get(id(best))
-            untried = [one for step in (-1, 1, -2, 2, -3, 3) if place is not None
-                       for one in ladder[max(0, place + step):place + step + 1] if place + step >= 0]
-            untried = [one for one in [*untried, *self._mixed(best)] if not self._is_tried(one)]
-            if not untried:
+            candidates = itertools.chain(_neighbours(*rungs.get(id(best), ((), 0))), self._mixed(best),
+                                         () if self._is_met(limit) else lowest)
+            untried = next((one for one in candidates if not self._is_tried(one)), None)
+            if untried is None:
                 return
-            self.measure(untried[0])
+            self.measure(untried)
+
+    def _is_lower_closed(self, limit):
+        """Whether the best takes a hundredth less if the last segment is wrapped, too: its backward pass comes at once, but
+        not all that is kept for it is fused away."""
+        best, measured = self._best(limit)
+        if best.level is None or self._left() <= 0:
+            return False
+        closed = self.measure(self.candidate(dataclasses.replace(best.level, is_closed=True)))
+        sizes = closed.needed_bytes, measured.needed_bytes
+        return None not in sizes and 100 * sizes[0] < 99 * sizes[1]
 
     def _is_tried(self, candidate):
         return any(known.blocks == candidate.blocks for known, _ in self.tried)
 
+    def _is_met(self, limit):
+        return any(self._meets(result, limit) for _, result in self.tried)
+
     def _mixed(self, best):
-        """Levels whose first segments compute more again than the others, at which the peak is."""
+        """Levels of which a part of the segments computes less again than the others, at which the peak is."""
         if best.level is None:
-            return []
-        costs = levels.limits(self.analyses.values())
-        cheaper = [one for one in costs if one < best.level.most_cost][:1]
-        return [self.candidate(dataclasses.replace(best.level, most_cost=one, first_cost=best.level.most_cost,
-                                                   first_share=share)) for one in cheaper for share in (0.3, 0.6)]
+            return
+        if best.level.parts > 1 and best.level.parts_at == levels.ALL:
+            for half in ((0.0, 0.5), (0.5, 1.0)):
+                yield self.candidate(dataclasses.replace(best.level, parts_at=half))
+        cheaper = [one for one in levels.limits(self.analyses.values()) if one < best.level.most_cost]
+        for share in (0.3, 0.6) if cheaper else ():
+            yield self.candidate(dataclasses.replace(best.level, most_cost=cheaper[0], first_cost=best.level.most_cost,
+                                                     first_share=share))
 
     def _best(self, limit):
         """(Candidate, Measured) to keep."""
@@ -218,6 +242,13 @@ class Search:
                       for one, found in self.tried)
         return Plan(functions, self.call[3].name, limit, self._meets(result, limit), self.tried[0][1].to_dict(),
                     result.to_dict(), shown)
+
+
+def _neighbours(ladder, place):
+    """The rungs beside one, the nearest first."""
+    for step in (-1, 1, -2, 2, -3, 3):
+        if 0 <= place + step < len(ladder):
+            yield ladder[place + step]
 
 
 # ---- places of what is given ----

@@ -17,7 +17,7 @@ from . import mark, plan_text
 from .levels import Block, Segment
 from .sources import source_of
 
-FORMAT, VERSION = "remat_hlo checkpoints", 1
+FORMAT, VERSION = "remat_hlo checkpoints", 2  # 1 had no parts
 
 
 class PlanError(ValueError):
@@ -57,23 +57,26 @@ def _sources(program):
 
 def _shown(analysis, block):
     """A block as JSON. Numbers are of values and equations; what stands beside them is for people."""
-    program = analysis.program
-    makers, last = program.makers(), program.last_uses()
-    segments = []
-    for segment in block.segments:
-        shown = {"equations": [segment.begin, segment.end], "is_checkpoint": segment.is_wrapped}
-        if segment.is_wrapped:
-            saved = set(segment.saved)
-            shown["saved"] = [_value(analysis, makers, value) for value in segment.saved]
-            shown["saved_residuals"] = [{"equation": index, "bytes": analysis.hidden_bytes(index),
-                                         "source": source_of(program.equations[index])} for index in segment.hidden]
-            shown["passed_on"] = [_value(analysis, makers, output) for index in range(segment.begin, segment.end)
-                                  for output in program.equations[index].outputs
-                                  if last[output] >= segment.end and output not in saved]
-            shown["computed_again"] = _again(analysis, segment, saved)
-        segments.append(shown)
-    return {"segments": segments,
+    return {"segments": [_segment_shown(analysis, segment) for segment in block.segments],
             "scans": {str(index): _shown(analysis.bodies[index], body) for index, body in block.bodies.items()}}
+
+
+def _segment_shown(analysis, segment):
+    shown = {"equations": [segment.begin, segment.end], "is_checkpoint": segment.is_wrapped}
+    if not segment.is_wrapped:
+        return shown
+    program, saved = analysis.program, set(segment.saved)
+    makers, last = program.makers(), program.last_uses()
+    shown["saved"] = [_value(analysis, makers, value) for value in segment.saved]
+    shown["saved_residuals"] = [{"equation": index, "bytes": analysis.hidden_bytes(index),
+                                 "source": source_of(program.equations[index])} for index in segment.hidden]
+    shown["passed_on"] = [_value(analysis, makers, output) for index in range(segment.begin, segment.end)
+                          for output in program.equations[index].outputs
+                          if last[output] >= segment.end and output not in saved]
+    shown["computed_again"] = _again(analysis, segment, saved)
+    if segment.parts:
+        shown["parts"] = [_segment_shown(analysis, part) for part in segment.parts]
+    return shown
 
 
 def _value(analysis, makers, value):
@@ -94,11 +97,14 @@ def _again(analysis, segment, saved):
 
 
 def _parse_block(shown):
-    segments = tuple(Segment(*one["equations"], one["is_checkpoint"],
-                             tuple(value["value"] for value in one.get("saved", ())),
-                             tuple(value["equation"] for value in one.get("saved_residuals", ())))
-                     for one in shown["segments"])
-    return Block(segments, {int(index): _parse_block(body) for index, body in shown["scans"].items()})
+    return Block(tuple(map(_parse_segment, shown["segments"])),
+                 {int(index): _parse_block(body) for index, body in shown["scans"].items()})
+
+
+def _parse_segment(shown):
+    return Segment(*shown["equations"], shown["is_checkpoint"], tuple(value["value"] for value in shown.get("saved", ())),
+                   tuple(value["equation"] for value in shown.get("saved_residuals", ())),
+                   tuple(map(_parse_segment, shown.get("parts", ()))))
 
 
 # ---- plans ----
@@ -187,7 +193,7 @@ def load(path: str | os.PathLike[str]) -> Plan:
         data = json.loads(text)
         if data.get("format") != FORMAT:
             raise PlanError(f"this is no plan of checkpoints: its format is {data.get('format')!r}")
-        if data["version"] != VERSION:
+        if data["version"] not in range(1, VERSION + 1):
             raise PlanError(f"the plan has version {data['version']}; this is for {VERSION}")
         functions = tuple(_parse_function(one) for one in data["functions"])
         return Plan(functions, data["device"], data["limit_bytes"], data["is_met"], data["before"], data["after"],

@@ -47,7 +47,8 @@ def _block_text(shown, indent=""):
             continue
         saved, again = segment["saved"], segment["computed_again"]
         yield (f"{indent}checkpoint {number}: saves {format_bytes(sum(one['bytes'] for one in saved))}, "
-               f"computes {format_bytes(sum(again.values()))} again")
+               f"computes {format_bytes(sum(again.values()))} again"
+               + (f", in {len(segment['parts'])} parts" if "parts" in segment else ""))
         for one in saved:
             yield f"{indent}  saves {one['type']} of {one['made_by']}, {one['source']}"
         for source, size in sorted(again.items(), key=lambda item: (-item[1], item[0]))[:3]:

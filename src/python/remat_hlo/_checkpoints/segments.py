@@ -2,24 +2,37 @@
 without checkpoints within each. A dynamic program over the places where a border is no worse than beside it."""
 
 
-def divide(analysis, most_bytes, fixed=()):
-    """The borders, from 0 to the number of equations. Equations in `fixed` are segments by themselves."""
-    count = len(analysis.program.equations)
-    places = _places(analysis, sorted(fixed))
+class Lifetimes:
+    """What dividing a program's equations has to know of its values, whatever the limit."""
+
+    def __init__(self, analysis):
+        program = analysis.program
+        count = len(program.equations)
+        self.makers, self.last = program.makers(), program.last_uses()
+        self.expiring = [[] for _ in range(count + 1)]
+        for value, use in enumerate(self.last):
+            if self.makers[value] >= 0 and use >= 0:
+                self.expiring[use].append(value)
+        self.kept = [0]
+        for one in analysis.residual_bytes:
+            self.kept.append(self.kept[-1] + one)
+        self.places = _places(analysis, self.last)
+
+
+def divide(analysis, most_bytes, fixed=(), whole=None):
+    """The borders within `whole`, which is (begin, end), or all equations. Equations in `fixed` are segments by
+    themselves."""
+    known = analysis.lifetimes
+    first, past = whole or (0, len(analysis.program.equations))
+    needed = {first, past, *fixed, *(index + 1 for index in fixed)}
+    places = sorted({*needed, *(place for place in known.places if first < place < past)})
     ends = {index: index + 1 for index in fixed}
-    makers, last = analysis.program.makers(), analysis.program.last_uses()
-    expiring = [[] for _ in range(count + 1)]
-    for value, use in enumerate(last):
-        if makers[value] >= 0 and use >= 0:
-            expiring[use].append(value)
-    kept = [0]
-    for one in analysis.residual_bytes:
-        kept.append(kept[-1] + one)
-    best = {0: (0, 0, None)}  # bytes on borders, segments, the border before
+    kept = known.kept
+    best = {first: (0, 0, None)}  # bytes on borders, segments, the border before
     for place, begin in enumerate(places[:-1]):
         if begin not in best:
             continue
-        for end, border in _borders(analysis, begin, places[place + 1:], makers, last, expiring):
+        for end, border in _borders(analysis, begin, places[place + 1:], known):
             if begin in ends and end != ends[begin]:
                 break
             if end != places[place + 1] and (kept[end] - kept[begin] > most_bytes or _crosses(begin, end, fixed)):
@@ -27,8 +40,8 @@ def divide(analysis, most_bytes, fixed=()):
             new = (best[begin][0] + border, best[begin][1] + 1, begin)
             if end not in best or new < best[end]:
                 best[end] = new
-    borders = [count]
-    while borders[-1]:
+    borders = [past]
+    while borders[-1] != first:
         borders.append(best[borders[-1]][2])
     return borders[::-1]
 
@@ -37,11 +50,11 @@ def _crosses(begin, end, fixed):
     return any(begin < index < end for index in fixed) or (begin in fixed and end > begin + 1)
 
 
-def _places(analysis, fixed):
-    """Where a border may be: local minima of what lives across, and around what is fixed."""
+def _places(analysis, last):
+    """Where a border may be: local minima of what lives across."""
     program = analysis.program
     count = len(program.equations)
-    last, live, across = program.last_uses(), 0, [0]
+    live, across = 0, [0]
     leaving = [0] * (count + 1)
     for index, equation in enumerate(program.equations):
         for output in equation.outputs:
@@ -50,19 +63,18 @@ def _places(analysis, fixed):
                 leaving[last[output]] += analysis.bytes[output]
         live -= leaving[index]
         across.append(live)
-    needed = {0, count, *fixed, *(index + 1 for index in fixed)}
-    return [place for place in range(count + 1) if place in needed or (
-        across[place] <= across[place - 1] and across[place] <= across[min(place + 1, count)])]
+    return [place for place in range(count + 1)
+            if across[place] <= across[place - 1] and across[place] <= across[min(place + 1, count)]]
 
 
-def _borders(analysis, begin, ends, makers, last, expiring):
+def _borders(analysis, begin, ends, known):
     """(end, bytes made since `begin` that are read after it) for each end."""
     made, position = 0, begin
     equations, bytes_of = analysis.program.equations, analysis.bytes
     for end in ends:
         while position < end:
-            made += sum(bytes_of[output] for output in equations[position].outputs if last[output] > position)
-            made -= sum(bytes_of[value] for value in expiring[position]
-                        if begin <= makers[value] < position)
+            made += sum(bytes_of[output] for output in equations[position].outputs if known.last[output] > position)
+            made -= sum(bytes_of[value] for value in known.expiring[position]
+                        if begin <= known.makers[value] < position)
             position += 1
         yield end, made

@@ -1,0 +1,338 @@
+/* Advice on parts of the program that do not need each other, such as microbatches or heads in a
+ * loop of Python: nothing says in which order they run, and XLA may begin all of them before it
+ * ends the first. A barrier in the program has them run one after the other. Simulated by that
+ * order.
+ *
+ * The parts are told by an operation that each of them has: the one whose results take most of the
+ * peak. What depends on one of its instructions alone is of that part, on a lane; what depends on
+ * several joins them, and behind it lanes begin anew, as the heads of the next layer do. An
+ * instruction has a key that is no less than those of what it depends on, and the order is that of
+ * the keys. O(instructions * log instructions). */
+#include <stdlib.h>
+
+#include "advice/advisor.h"
+#include "advice/frames.h"
+#include "emit/human.h"
+#include "remat/rewrite/rewrite.h"
+
+enum {
+  MAX_CLASSES = 2,  /* operations that are tried */
+  LEAST_SHARE = 10, /* of the peak: less is no reason to change the program */
+};
+
+/* An operation of the program, of which there are several instructions. */
+typedef struct OpClass {
+  InstId first;
+  int64_t live_bytes;
+  uint32_t num_live;
+} OpClass;
+
+typedef struct Lanes {
+  const Module *module;
+  CompId comp;
+  Sequence sequence;
+  const OpClass *op_class;
+  uint32_t *epoch;      /* by InstId: how many times lanes have been joined before */
+  uint32_t *lane;       /* by InstId: NO_ID = it depends on no lane, or on joined ones */
+  bool *is_end;         /* by InstId: it joins lanes, or adds one to what was joined */
+  int64_t *key;         /* by InstId */
+  uint32_t *num_lanes;  /* by epoch */
+  InstId join;          /* the first instruction that joins lanes; NO_ID = none */
+  bool is_one_gradient; /* a derivative joins them */
+} Lanes;
+
+static bool is_same_op(const Module *module, InstId a, InstId b) {
+  const Metadata *of_a = inst_metadata(module, a), *of_b = inst_metadata(module, b);
+  return of_a && of_b && inst_get(module, a)->shape == inst_get(module, b)->shape &&
+         of_a->stack_frame_id == of_b->stack_frame_id && inst_op_name(module, a).len > 0 &&
+         str_equal(inst_op_name(module, a), inst_op_name(module, b));
+}
+
+/* ---- classes ---- */
+
+static int by_bytes(const void *pa, const void *pb) {
+  const OpClass *a = pa, *b = pb;
+  if (a->live_bytes != b->live_bytes) return a->live_bytes > b->live_bytes ? -1 : 1;
+  return (a->first > b->first) - (a->first < b->first);
+}
+
+typedef VEC(OpClass) OpClassVec;
+
+/* The operations of which several results live at the peak, the largest first. */
+static OpClassVec find_classes(const Advisor *advisor, CompId comp, Arena *out) {
+  enum { MAX_KNOWN = 256 };
+  const Module *module = advisor->module;
+  OpClassVec classes = {0};
+  for (uint32_t i = 0; i < advisor->live.len; i++) {
+    const LiveBuffer *live = &advisor->live.list[i];
+    if (inst_get(module, live->inst)->parent != comp || live->bytes == 0) continue;
+    uint32_t c = 0;
+    while (c < classes.len && !is_same_op(module, classes.data[c].first, live->inst))
+      c++;
+    if (c == MAX_KNOWN) continue;
+    if (c == classes.len) *vec_push(out, &classes) = (OpClass){.first = live->inst};
+    classes.data[c].live_bytes += live->bytes;
+    classes.data[c].num_live++;
+  }
+  if (classes.len) qsort(classes.data, classes.len, sizeof *classes.data, by_bytes);
+  return classes;
+}
+
+/* ---- lanes ---- */
+
+/* Takes the lane of what an instruction depends on. Returns whether that joins two. */
+static bool take(Lanes *lanes, InstId id, InstId from) {
+  if (inst_get(lanes->module, from)->parent != lanes->comp) return false;
+  uint32_t *epoch = &lanes->epoch[id], *lane = &lanes->lane[id];
+  uint32_t other_epoch = lanes->epoch[from], other = lanes->lane[from];
+  if (lanes->key[from] > lanes->key[id]) lanes->key[id] = lanes->key[from];
+  bool is_later = other_epoch > *epoch;
+  lanes->is_end[id] |= is_later ? *lane != NO_ID : other_epoch < *epoch && other != NO_ID;
+  if (is_later) {
+    *epoch = other_epoch;
+    *lane = other;
+  } else if (other_epoch == *epoch && other != NO_ID) {
+    if (*lane != NO_ID && *lane != other) return true;
+    *lane = other;
+  }
+  return false;
+}
+
+/* Contributions of parts to one gradient. The parts are in one differentiated function then, whose
+ * forward part comes before all of its backward part, and a barrier between them changes nothing.
+ */
+static bool is_transposed_sum(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_ADD &&
+         str_contains(inst_op_name(module, id), "transpose(");
+}
+
+static void add_inst(Lanes *lanes, InstId id) {
+  const Module *module = lanes->module;
+  const Instruction *inst = inst_get(module, id);
+  IdList control = inst_control(module, id)->predecessors;
+  bool is_join = false;
+  for (uint32_t i = 0; i < inst->num_operands; i++)
+    is_join |= take(lanes, id, inst_operand(module, id, i));
+  for (uint32_t i = 0; i < control.len; i++)
+    is_join |= take(lanes, id, id_list(module, control)[i]);
+  if (is_join) {
+    lanes->epoch[id]++;
+    lanes->lane[id] = NO_ID;
+    lanes->is_end[id] = true;
+    lanes->is_one_gradient |= inst_any_fused(module, id, is_transposed_sum);
+    return;
+  }
+  if (lanes->lane[id] != NO_ID || !is_same_op(module, id, lanes->op_class->first)) return;
+  uint32_t epoch = lanes->epoch[id];
+  lanes->lane[id] = lanes->num_lanes[epoch]++;
+  int64_t key = (int64_t)epoch * lanes->sequence.len + lanes->lane[id] + 1;
+  if (key > lanes->key[id]) lanes->key[id] = key;
+}
+
+/* What lanes need and is none of them comes as late as they need it. */
+static void postpone(Lanes *lanes) {
+  const Module *module = lanes->module;
+  for (SchedPos pos = lanes->sequence.len; pos-- > 0;) {
+    InstId id = lanes->sequence.ids[pos];
+    const Instruction *inst = inst_get(module, id);
+    IdList control = inst_control(module, id)->successors;
+    if (lanes->lane[id] != NO_ID || lanes->is_end[id]) continue;
+    if (inst_is_root(module, id) || inst->users.len + control.len == 0) continue;
+    int64_t key = INT64_MAX;
+    for (uint32_t i = 0; i < inst->users.len; i++) {
+      int64_t other = lanes->key[inst_users(module, id)[i]];
+      if (other < key) key = other;
+    }
+    for (uint32_t i = 0; i < control.len; i++) {
+      int64_t other = lanes->key[id_list(module, control)[i]];
+      if (other < key) key = other;
+    }
+    lanes->key[id] = key;
+  }
+}
+
+/* The most lanes that there are at once. */
+static uint32_t find_lanes(Lanes *lanes, Arena *arena) {
+  uint32_t count = lanes->module->insts.len, most = 0;
+  lanes->epoch = arena_zarray(arena, uint32_t, count);
+  lanes->lane = arena_array(arena, uint32_t, count);
+  lanes->is_end = arena_zarray(arena, bool, count);
+  lanes->key = arena_zarray(arena, int64_t, count);
+  lanes->num_lanes = arena_zarray(arena, uint32_t, (size_t)lanes->sequence.len + 1);
+  memset(lanes->lane, 0xff, count * sizeof *lanes->lane);
+  for (SchedPos pos = 0; pos < lanes->sequence.len; pos++)
+    add_inst(lanes, lanes->sequence.ids[pos]);
+  lanes->key[comp_get(lanes->module, lanes->comp)->root] = INT64_MAX;
+  for (uint32_t epoch = 0; epoch <= lanes->sequence.len; epoch++) {
+    if (lanes->num_lanes[epoch] > most) most = lanes->num_lanes[epoch];
+  }
+  if (most > 1) postpone(lanes);
+  return most;
+}
+
+/* ---- order ---- */
+
+typedef struct Placed {
+  int64_t key;
+  SchedPos pos;
+} Placed;
+
+static int by_key(const void *pa, const void *pb) {
+  const Placed *a = pa, *b = pb;
+  if (a->key != b->key) return a->key < b->key ? -1 : 1;
+  return (a->pos > b->pos) - (a->pos < b->pos);
+}
+
+static Sequence order_by_keys(const Lanes *lanes, Arena *out, Arena *arena) {
+  Sequence old = lanes->sequence, sequence = {.ids = arena_array(out, InstId, old.len)};
+  Placed *placed = arena_array(arena, Placed, old.len);
+  for (SchedPos pos = 0; pos < old.len; pos++)
+    placed[pos] = (Placed){lanes->key[old.ids[pos]], pos};
+  qsort(placed, old.len, sizeof *placed, by_key);
+  for (SchedPos pos = 0; pos < old.len; pos++)
+    sequence.ids[sequence.len++] = old.ids[placed[pos].pos];
+  return sequence;
+}
+
+/* ---- sums ---- */
+
+/* A fusion that adds up a result of each part, such as the gradients of microbatches, would keep
+ * all of them. Behind a barrier each is added when it is there, in the memory of the first one: so
+ * it reads the first one only. Returns the number of fusions that were changed. */
+static uint32_t add_up_in_turn(const Lanes *lanes, Module *module) {
+  const Module *before = lanes->module;
+  Rewrite rewrite = rewrite_begin(module);
+  uint32_t num_changed = 0;
+  for (SchedPos pos = 0; pos < lanes->sequence.len; pos++) {
+    InstId id = lanes->sequence.ids[pos], first = NO_ID;
+    if (inst_get(before, id)->opcode != OPCODE_FUSION || !lanes->is_end[id]) continue;
+    const Shape *sum = inst_shape(before, id);
+    bool is_changed = false;
+    for (uint32_t i = 0; i < inst_get(before, id)->num_operands; i++) {
+      InstId operand = inst_operand(before, id, i);
+      const Shape *shape = inst_shape(before, operand);
+      bool is_part = inst_get(before, operand)->parent == lanes->comp &&
+                     lanes->lane[operand] != NO_ID && shape_is_array(sum) &&
+                     shape_is_array(shape) && shape->num_elements == sum->num_elements;
+      if (!is_part) continue;
+      if (first == NO_ID || lanes->key[operand] < lanes->key[first]) first = operand;
+    }
+    for (uint32_t i = 0; first != NO_ID && i < inst_get(before, id)->num_operands; i++) {
+      InstId operand = inst_operand(before, id, i);
+      bool is_other = operand != first && inst_get(before, operand)->parent == lanes->comp &&
+                      lanes->lane[operand] != NO_ID &&
+                      inst_get(before, operand)->shape == inst_get(before, first)->shape &&
+                      lanes->lane[operand] != lanes->lane[first];
+      if (is_other) rewrite_set_operand(&rewrite, id, i, first);
+      is_changed |= is_other;
+    }
+    num_changed += is_changed;
+  }
+  return num_changed;
+}
+
+/* ---- advice ---- */
+
+/* The frame of the loop: the innermost one of a part's operation whose function also has operations
+ * of the parts, or of what joins them, that are in no function called from there; 0 = unknown. */
+static int32_t frame_of_loop(const Lanes *lanes, Arena *scratch) {
+  enum { MAX_LOOKED_AT = 4096 };
+  int32_t found = 0;
+  uint32_t least = UINT32_MAX;
+  for (SchedPos pos = 0, count = 0; pos < lanes->sequence.len && count < MAX_LOOKED_AT; pos++) {
+    InstId id = lanes->sequence.ids[pos];
+    if (lanes->lane[id] == NO_ID && !lanes->is_end[id]) continue;
+    uint32_t depth;
+    int32_t number = frame_in_common(lanes->module, lanes->op_class->first, id, &depth, scratch);
+    count++;
+    if (number == 0 || depth >= least) continue;
+    least = depth;
+    found = number;
+  }
+  return found;
+}
+
+static SourcePlace place_of(Advisor *advisor, const Lanes *lanes) {
+  SourcePlace place = advisor_place(advisor, lanes->op_class->first);
+  SourceFrame frame;
+  int32_t number = frame_of_loop(lanes, advisor->scratch);
+  if (number != 0) number = frame_outside_libraries(advisor->module, number, &frame);
+  if (number == 0 || frame.is_library || !frame.file.len || frame.line <= 0) return place;
+  Str file = human_unescape(frame.file, advisor->out);
+  place.file = (Str){arena_strndup(advisor->out, file.data, file.len), file.len};
+  place.line = frame.line;
+  return place;
+}
+
+static void write_remedy(Advisor *advisor, const Lanes *lanes, uint32_t count, rh_remedy *remedy) {
+  SourcePlace place = place_of(advisor, lanes);
+  advisor_set_place(remedy, place);
+  remedy->title = advice_text(advisor->out,
+                              "%s: let these %u run one after the other, of which none needs "
+                              "another: parts of several are in memory at once",
+                              advisor_where(advisor, place), count);
+  remedy->code = advice_text(
+      advisor->out, "%s",
+      framework_words(advisor->framework,
+                      "x, before = jax.lax.optimization_barrier((x, before))  # x: what each "
+                      "begins with; before: the result of the one before\n"
+                      "# or jax.lax.scan, or jax.lax.map, in place of the loop",
+                      "torch_xla.sync()  # behind each, so that it is a program of its own",
+                      "tf.while_loop, or tf.map_fn with parallel_iterations=1, in place of the "
+                      "loop"));
+  remedy->explanation = advice_text(
+      advisor->out,
+      "At the peak, %u results of this operation take %s. Nothing in the program says which of the "
+      "%u comes first, and the compiler begins the next before it has ended the one before.",
+      lanes->op_class->num_live, human_bytes(lanes->op_class->live_bytes).text, count);
+}
+
+static bool propose(Advisor *advisor, CompId comp, const OpClass *op_class) {
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  Lanes lanes = {.module = advisor->module,
+                 .comp = comp,
+                 .sequence = advisor->schedule->of[comp],
+                 .op_class = op_class};
+  uint32_t count = find_lanes(&lanes, arena);
+  bool stays = false;
+  if (count > 1 && !lanes.is_one_gradient) {
+    rh_module *made = advisor_copy(advisor);
+    made->schedule.of[comp] = order_by_keys(&lanes, made->arena, arena);
+    bool is_sketch = add_up_in_turn(&lanes, made->module) > 0;
+    rh_remedy remedy = {.kind = "in-turn",
+                        .confidence = "medium",
+                        .num_instances = count,
+                        .bytes_at_peak = op_class->live_bytes};
+    write_remedy(advisor, &lanes, count, &remedy);
+    stays = advisor_add_timed(advisor, &remedy, made, 0);
+    int64_t before = advisor->before.counted_bytes;
+    bool is_worth =
+        stays && LEAST_SHARE * (before - advisor_last(advisor)->shown.counted_bytes) >= before;
+    if (stays && !is_worth) advisor_drop(advisor, advisor->remedies.len - 1);
+    stays &= is_worth;
+    if (stays) advisor_last(advisor)->is_sketch |= is_sketch;
+  }
+  arena_free(arena);
+  return stays;
+}
+
+/* Of the entry, or of what runs at the peak, such as the body of a loop. Other frameworks than JAX
+ * do not say what is a derivative. */
+void advise_in_turn(Advisor *advisor) {
+  if (advisor->framework == FRAMEWORK_PYTORCH || advisor->framework == FRAMEWORK_TENSORFLOW) return;
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  const Module *module = advisor->module;
+  CompId comp = module->entry;
+  for (uint32_t i = 0; i < advisor->live.len && comp == module->entry; i++) {
+    CompId parent = inst_get(module, advisor->live.list[i].inst)->parent;
+    if (comp_is_sequential(&advisor->values.graph, parent)) comp = parent;
+  }
+  OpClassVec classes = find_classes(advisor, comp, arena);
+  bool is_done = false;
+  for (uint32_t i = 0; i < classes.len && i < MAX_CLASSES && !is_done; i++) {
+    bool is_worth = classes.data[i].num_live > 1 &&
+                    LEAST_SHARE * classes.data[i].live_bytes >= advisor->before.counted_bytes;
+    is_done = is_worth && propose(advisor, comp, &classes.data[i]);
+  }
+  arena_free(arena);
+}
