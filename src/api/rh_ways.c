@@ -102,6 +102,14 @@ static rh_status note_stacks(Ways *ways, rh_diags *diags) {
   return status;
 }
 
+static bool has_collectives(const Module *module) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    unsigned flags = opcode_info((Opcode)inst_get(module, id)->opcode)->flags;
+    if (flags & (OPF_COLLECTIVE | OPF_CHANNEL)) return true;
+  }
+  return false;
+}
+
 static rh_status find_facts(Ways *ways, rh_diags *diags) {
   const char *model = ways->options->memory_model;
   rh_status status = rh_measure_memory(ways->before, ways->settings, model, &ways->memory, diags);
@@ -111,7 +119,7 @@ static rh_status find_facts(Ways *ways, rh_diags *diags) {
     status =
         rh_visit_live(ways->after, ways->settings, model, ways->options, note_live, ways, diags);
   ways->stay.is_at_fusion = is_split(ways->after->module, ways->after_memory.peak_instruction);
-  bool may_hide = ways->stay.stack > 0 && !ways->options->remat_collectives;
+  bool may_hide = !ways->options->remat_collectives && has_collectives(ways->after->module);
   return status == RH_OK && may_hide ? note_stacks(ways, diags) : status;
 }
 

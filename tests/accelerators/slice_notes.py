@@ -144,25 +144,30 @@ class Run:
 
     def slice(self, one, operands, shapes):
         is_update = one.opcode == "dynamic-update-slice"
-        for start, known in zip(operands[1 + is_update:], bits_of(one)):
-            zeroes, ones = int(known["zeroes"]), int(known["ones"])
-            if start is not None and known.get("bitwidth") == "32":
-                self.checked.bits += 1
-                if start & zeroes or start & ones != ones:
-                    self.checked.faults.append(f"{one.name} begins at {start} in iteration {self.iterations}, "
-                                               f"and bits known are {known}")
-        note = note_of(one)
-        if not note:
-            return
-        is_update = one.opcode == "dynamic-update-slice"
-        starts = operands[1 + is_update:]
         dims, strides = strides_of(shapes[0])
         part, _ = strides_of(shapes[1] if is_update else one.shape)
         lasts = [whole - some for whole, some in zip(dims, part)]
-        if any(start is None and last > 0 for start, last in zip(starts, lasts)):
+        starts = [0 if last == 0 else None if start is None else min(max(start, 0), last)
+                  for start, last in zip(operands[1 + is_update:], lasts)]
+        self.compare_bits(one, starts)
+        if note := note_of(one):
+            self.compare_offset(one, note, starts, strides)
+
+    def compare_bits(self, one, starts):
+        for start, known in zip(starts, bits_of(one)):
+            if start is None:
+                continue
+            zeroes, ones = int(known.get("zeroes", 0)), int(known.get("ones", 0))
+            self.checked.bits += 1
+            if start & zeroes or start & ones != ones:
+                self.checked.faults.append(f"{one.name} begins at {start} in iteration {self.iterations}, and the bits "
+                                           f"known are {known}")
+
+    def compare_offset(self, one, note, starts, strides):
+        if None in starts:
             self.checked.unknown += 1
             return
-        begins = sum(min(max(start, 0), last) * stride for start, last, stride in zip(starts, lasts, strides) if last)
+        begins = sum(start * stride for start, stride in zip(starts, strides))
         loop, offset, stride = note
         if loop is not None and loop < len(self.iterations):
             offset += stride * self.iterations[-1 - loop]

@@ -191,16 +191,11 @@ static Str clone_name(Rewrite *rewrite, InstId original, const char *suffix, Are
                      name_with_suffix(inst_name(rewrite->module, original), suffix, scratch));
 }
 
-typedef struct ChannelCopy {
-  int64_t original, copy;
-} ChannelCopy;
-
 /* The state of copying. `owners` are the copied instructions that still call the same computations
  * as their originals, but must have their own. */
 typedef struct CopyWork {
   Rewrite *rewrite;
   VEC(InstId) owners;
-  VEC(ChannelCopy) channels; /* of what is copied at once, whose halves keep a common channel */
   Arena *scratch;
 } CopyWork;
 
@@ -215,18 +210,9 @@ static Str copy_name(CopyWork *work, InstId original, const InstId *operands, co
 }
 
 /* Gives a copy of a collective a channel of its own. */
-static void copy_channel(CopyWork *work, InstId copy) {
-  Instruction *inst = inst_get(work->rewrite->module, copy);
-  if (!(inst->flags & INST_HAS_CHANNEL)) return;
-  const ChannelCopy *known = work->channels.data, *end = known + work->channels.len;
-  while (known < end && known->original != inst->index)
-    known++;
-  if (known == end) {
-    *vec_push(work->scratch, &work->channels) =
-        (ChannelCopy){inst->index, work->rewrite->next_channel_id++};
-    known = &work->channels.data[work->channels.len - 1];
-  }
-  inst->index = known->copy;
+static void copy_channel(Rewrite *rewrite, InstId copy) {
+  Instruction *inst = inst_get(rewrite->module, copy);
+  if (inst->flags & INST_HAS_CHANNEL) inst->index = rewrite->next_channel_id++;
 }
 
 /* Copies one instruction into `comp`. `image` must be set for its operands. */
@@ -242,7 +228,7 @@ static void copy_inst(CopyWork *work, InstId id, CompId comp, const char *suffix
   InstId copy = module_clone_inst(module, id, name, comp, operands);
   rewrite->image.data[id] = copy;
   map_inst(rewrite, &rewrite->inner_of, copy, id);
-  copy_channel(work, copy);
+  copy_channel(rewrite, copy);
   if (owns_callees(inst_get(module, id)) && suffix) {
     *vec_push(work->scratch, &work->owners) = copy;
   }
@@ -386,7 +372,7 @@ static void finish_clone(CopyWork *work, InstId clone, InstId original) {
   Module *module = rewrite->module;
   inst_get(module, clone)->flags |= INST_REMAT;
   map_inst(rewrite, &rewrite->cloned_from, clone, original);
-  copy_channel(work, clone);
+  copy_channel(rewrite, clone);
   if (owns_callees(inst_get(module, clone))) *vec_push(work->scratch, &work->owners) = clone;
   copy_owned(work);
 }

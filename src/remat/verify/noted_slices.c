@@ -50,6 +50,16 @@ static uint32_t minor_dim(const Shape *shape, uint32_t place) {
   return shape->minor_to_major ? (uint32_t)shape->minor_to_major[place] : shape->rank - 1 - place;
 }
 
+/* The form of a slice's start in a dimension, if it is in the array whatever the iteration is, so
+ * that it is not clamped; of a dimension that is taken as a whole, it is 0. */
+static bool start_in(const Numbering *numbering, const Shape *array, const Shape *part,
+                     const ValueNumber *starts, uint32_t dim, Linear *start) {
+  int64_t last = array->dims[dim] - part->dims[dim];
+  *start = linear_constant(0);
+  if (last > 0 && !linear_of_value(numbering, starts[dim], start)) return false;
+  return last >= 0 && range_contains((ValueRange){0, last}, linear_range(numbering, start));
+}
+
 /* Whether the offset in bytes is the one that is noted. */
 static bool has_offset(const SliceNote *note, const Numbering *numbering, const Shape *array,
                        const Shape *part, const ValueNumber *starts, const Linear *iteration) {
@@ -62,12 +72,8 @@ static bool has_offset(const SliceNote *note, const Numbering *numbering, const 
   if (bytes * array->num_elements != array->bytes) return false;
   for (uint32_t place = 0; place < array->rank; place++) {
     uint32_t dim = minor_dim(array, place);
-    int64_t last = array->dims[dim] - part->dims[dim];
-    Linear start = linear_constant(0);
-    if (last > 0 && !linear_of_value(numbering, starts[dim], &start)) return false;
-    /* The operands are clamped one by one, and what is noted is clamped as a whole. */
-    if (last < 0 || !range_contains((ValueRange){0, last}, linear_range(numbering, &start)))
-      return false;
+    Linear start;
+    if (!start_in(numbering, array, part, starts, dim, &start)) return false;
     if (!linear_add(&offset, &start, bytes)) return false;
     bytes *= array->dims[dim];
   }
@@ -107,7 +113,7 @@ bool noted_slice_holds(const SliceNote *note, const Numbering *numbering, const 
   for (uint32_t dim = 0; dim < note->num_bits; dim++) {
     Linear start;
     if (!note->bits[dim].zeroes && !note->bits[dim].ones) continue;
-    if (!linear_of_value(numbering, starts[dim], &start) ||
+    if (!start_in(numbering, array, part, starts, dim, &start) ||
         !has_bits(&note->bits[dim], numbering, &start))
       return false;
   }
