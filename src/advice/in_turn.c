@@ -272,14 +272,9 @@ static void write_remedy(Advisor *advisor, const Lanes *lanes, uint32_t count, r
                               "another: parts of several are in memory at once",
                               advisor_where(advisor, place), count);
   remedy->code = advice_text(
-      advisor->out, "%s",
-      framework_words(advisor->framework,
-                      "x, before = jax.lax.optimization_barrier((x, before))  # x: what each "
-                      "begins with; before: the result of the one before\n"
-                      "# or jax.lax.scan, or jax.lax.map, in place of the loop",
-                      "torch_xla.sync()  # behind each, so that it is a program of its own",
-                      "tf.while_loop, or tf.map_fn with parallel_iterations=1, in place of the "
-                      "loop"));
+      advisor->out,
+      "x, before = jax.lax.optimization_barrier((x, before))  # x: what each begins with; before: "
+      "the result of the one before\n# or jax.lax.scan, or jax.lax.map, in place of the loop");
   remedy->explanation = advice_text(
       advisor->out,
       "At the peak, %u results of this operation take %s. Nothing in the program says which of the "

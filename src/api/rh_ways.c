@@ -104,8 +104,7 @@ static rh_status note_stacks(Ways *ways, rh_diags *diags) {
 
 static bool has_collectives(const Module *module) {
   for (InstId id = 0; id < module->insts.len; id++) {
-    unsigned flags = opcode_info((Opcode)inst_get(module, id)->opcode)->flags;
-    if (flags & (OPF_COLLECTIVE | OPF_CHANNEL)) return true;
+    if (opcode_has((Opcode)inst_get(module, id)->opcode, OPF_COLLECTIVE | OPF_CHANNEL)) return true;
   }
   return false;
 }
@@ -124,8 +123,7 @@ static rh_status find_facts(Ways *ways, rh_diags *diags) {
 }
 
 static bool is_of_slice(const Module *module, InstId id) {
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  return opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
+  return opcode_is_dynamic_slice((Opcode)inst_get(module, id)->opcode);
 }
 
 /* Whether an instruction of the computation, or of a fusion in it, takes or writes a slice. */

@@ -176,6 +176,13 @@ Str inst_attr_string(const Module *module, InstId id, AttrId attr) {
   return text;
 }
 
+uint32_t source_attr_begin(const ModuleSource *source, const Attr *attr) {
+  uint32_t pos = attr->text.begin;
+  while (pos > 0 && source->text[pos] != ',')
+    pos--;
+  return pos;
+}
+
 const Metadata *inst_metadata(const Module *module, InstId id) {
   IntSlice ints = inst_attr_ints(module, id, ATTR_METADATA);
   return ints.len ? &module->source->metadata.data[ints.data[0]] : NULL;

@@ -416,6 +416,9 @@ int64_t inst_attr_int(const Module *module, InstId id, AttrId attr, int64_t fall
 Str inst_attr_text(const Module *module, InstId id, AttrId attr);
 Str inst_attr_string(const Module *module, InstId id, AttrId attr);
 
+/* Where the `, name=` before an attribute's value begins in the text. */
+uint32_t source_attr_begin(const ModuleSource *source, const Attr *attr);
+
 /* Returns NULL if the instruction has none. */
 const Metadata *inst_metadata(const Module *module, InstId id);
 

@@ -40,6 +40,11 @@ static inline bool opcode_has(Opcode opcode, unsigned flag) {
   return (opcode_info(opcode)->flags & flag) != 0;
 }
 
+/* Whether it takes or writes a slice whose start is an operand. */
+static inline bool opcode_is_dynamic_slice(Opcode opcode) {
+  return opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
+}
+
 /* ---- operations that are split, so that others run in between ---- */
 
 /* opcode_done_of() returns the opcode that ends an operation which `opcode` begins (copy-done for

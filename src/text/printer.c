@@ -244,14 +244,6 @@ static void write_predecessors(Printer *printer, InstId id) {
   write_text(printer->out, "}");
 }
 
-/* Returns where the `, name=` before an attribute's value begins. */
-static uint32_t attr_begin(const Printer *printer, const Attr *attr) {
-  uint32_t pos = attr->text.begin;
-  while (pos > 0 && printer->module->source->text[pos] != ',')
-    pos--;
-  return pos;
-}
-
 /* Copies the backend_config of a loop up to the index of the counter in the state, and writes its
  * new index: known_induction_variable":{"tuple_index":"0"}. */
 static void write_counter_index(Copier *copier, InstId id, const Attr *attr) {
@@ -281,12 +273,13 @@ static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
     if (attr->num_callees) write_callees(copier, id, attr);
     if (attr->id == ATTR_CONTROL_PREDECESSORS) {
       has_predecessors = true;
-      copy_to(copier, num_predecessors ? attr->text.begin : attr_begin(printer, attr));
+      copy_to(copier,
+              num_predecessors ? attr->text.begin : source_attr_begin(module->source, attr));
       if (num_predecessors) write_predecessors(printer, id);
       copier->pos = attr->text.end;
     }
     if (attr->id == ATTR_BACKEND_CONFIG && inst->flags & INST_STALE_CONFIG) {
-      copy_to(copier, attr_begin(printer, attr));
+      copy_to(copier, source_attr_begin(module->source, attr));
       copier->pos = attr->text.end;
     } else if (attr->id == ATTR_BACKEND_CONFIG && inst->flags & INST_NEW_INDEX) {
       write_counter_index(copier, id, attr);

@@ -3,19 +3,15 @@
 ../shared if they are there. usage: test_safe_walk.py [TOOL] [CLASS...]"""
 
 import json
-import pathlib
 import random
-import sys
 import unittest
 
 import hlo_reader
 import plant
 import safe_walk
 from buffer_assignment import BufferAssignment
+from dump_tests import CORPUS, main
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-CORPUS = ROOT.parent / "shared" / "corpus"
-EXIT_SKIPPED = 77
 ARRAY = "f32[4]{0}"
 
 
@@ -336,15 +332,6 @@ class Shared(WalkTest):
                 with self.subTest(path.relative_to(CORPUS)):
                     for name, value in assignment.truth("tpu" in str(path)).items():
                         self.assertEqual(value, truth[name], name)
-
-
-def main():
-    if len(sys.argv) > 1 and "/" in sys.argv[1]:
-        del sys.argv[1]  # the tool, which all tests of their kind are given
-    program = unittest.main(exit=False, verbosity=1)
-    if not program.result.wasSuccessful():
-        sys.exit(1)
-    sys.exit(EXIT_SKIPPED if program.result.skipped else 0)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,17 @@ and in what the tool makes of these. usage: test_slice_notes.py [TOOL] [CLASS...
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 import unittest
 
 import slice_notes
+from dump_tests import CORPUS, TOOL, main
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-CORPUS = ROOT.parent / "shared" / "corpus" / "accelerators"
-EXIT_SKIPPED = 77
+DUMPS = CORPUS / "accelerators"
+LLAMA = DUMPS / "gpu_h100_sxm/llama_scan/post_scheduler_hook.hlo"
 STATE = "(s32[], f32[4,8]{1,0}, f32[1,8]{1,0})"
 NOTE = ', backend_config={"dynamic_slice_config":{%s}}'
 DOWN = '"loop_index":"0","byte_offset":"96","byte_stride":"-32"'
-TOOL = None
 
 
 def module(config):
@@ -76,7 +74,7 @@ class Notes(unittest.TestCase):
         self.assertEqual(faults[0], "r begins at byte 64 in iteration [1], and its note says 96")
 
 
-@unittest.skipUnless(CORPUS.is_dir(), "there is no ../shared")
+@unittest.skipUnless(DUMPS.is_dir(), "there is no ../shared")
 class SharedNotes(unittest.TestCase):
     """Scans as XLA:GPU schedules them, and rewritten."""
 
@@ -86,39 +84,29 @@ class SharedNotes(unittest.TestCase):
         return checked.slices
 
     def test_dumps(self):
-        paths = [*CORPUS.glob("gpu*/*/*after_optimizations.txt"), *CORPUS.glob("gpu*/*/post_scheduler_hook.hlo")]
+        paths = [*DUMPS.glob("gpu*/*/*after_optimizations.txt"), *DUMPS.glob("gpu*/*/post_scheduler_hook.hlo")]
         self.assertGreater(sum(self.check(path) for path in paths), 1000)
 
     def test_what_is_made_of_them(self):
         if not TOOL:
             self.skipTest("no tool is given")
-        path, number = CORPUS / "gpu_h100_sxm/llama_scan/post_scheduler_hook.hlo", 0
+        number = 0
         for limit in ("40%", "min"):
             with self.subTest(limit), tempfile.TemporaryDirectory() as folder:
                 made = pathlib.Path(folder) / "made.hlo"
-                subprocess.run([TOOL, "remat", path, f"--mem-limit={limit}", "-o", made],
+                subprocess.run([TOOL, "remat", LLAMA, f"--mem-limit={limit}", "-o", made],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 self.assertRegex(made.read_text(), r"\.remat\b")
                 number += self.check(made)
         self.assertGreater(number, 100)
 
     def test_others_are_found(self):
-        text = (CORPUS / "gpu_h100_sxm/llama_scan/post_scheduler_hook.hlo").read_text()
+        text = LLAMA.read_text()
         strides = [found.span(1) for found in re.finditer(r'"byte_stride":"(-?[1-9]\d*)"', text)]
         self.assertGreater(len(strides), 10)
         for begin, end in strides[:: len(strides) // 8]:
             number = int(text[begin:end])
             self.assertTrue(slice_notes.check(f"{text[:begin]}{-number}{text[end:]}").faults, text[begin - 300:end])
-
-
-def main():
-    global TOOL
-    if len(sys.argv) > 1 and "/" in sys.argv[1]:
-        TOOL = sys.argv.pop(1)
-    program = unittest.main(exit=False, verbosity=1)
-    if not program.result.wasSuccessful():
-        sys.exit(1)
-    sys.exit(EXIT_SKIPPED if program.result.skipped else 0)
 
 
 if __name__ == "__main__":

@@ -84,6 +84,19 @@ CompId *comps_post_order(const Module *module, Arena *out, Arena *scratch) {
   return order;
 }
 
+void comps_mark_callers(const Module *module, bool *is_marked, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  const CompId *order = comps_post_order(module, scratch, scratch);
+  for (uint32_t i = 0; i < module->comps.len; i++) {
+    for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
+      InstId id = comp_inst(module, order[i], k);
+      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++)
+        is_marked[order[i]] |= is_marked[inst_callees(module, id)[c]];
+    }
+  }
+  arena_reset(scratch, mark);
+}
+
 static void note_context(const Module *module, CallGraph *graph, InstId caller) {
   const Instruction *inst = inst_get(module, caller);
   uint8_t context =

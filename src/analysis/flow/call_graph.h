@@ -28,6 +28,9 @@ CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch);
 /* All computations, also unreachable ones, callees before callers. Allocated in `out`. */
 CompId *comps_post_order(const Module *module, Arena *out, Arena *scratch);
 
+/* Marks each computation that calls a marked one, directly or not. `is_marked` is by CompId. */
+void comps_mark_callers(const Module *module, bool *is_marked, Arena *scratch);
+
 /* The calling instructions of a computation. An instruction that names it several times is listed
  * as often. Empty for the entry and for an unreachable computation. */
 static inline IdSpan callers_of(const CallGraph *graph, CompId comp) {

@@ -7,9 +7,9 @@
 
 bool slice_has_note(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
-  bool is_slice =
-      inst->opcode == OPCODE_DYNAMIC_SLICE || inst->opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
-  if (!is_slice || inst->flags & INST_STALE_CONFIG) return false;
+  bool may_have =
+      opcode_is_dynamic_slice((Opcode)inst->opcode) && !(inst->flags & INST_STALE_CONFIG);
+  if (!may_have) return false;
   Str config = inst_attr_text(module, id, ATTR_BACKEND_CONFIG);
   return str_contains(config, OFFSET_KEY) || str_contains(config, BITS_KEY);
 }

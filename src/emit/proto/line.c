@@ -8,27 +8,17 @@ bool line_has_index(uint16_t opcode) {
   return opcode == OPCODE_GET_TUPLE_ELEMENT;
 }
 
-static bool is_slice(uint16_t opcode) {
-  return opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
-}
-
 bool line_has_config(uint16_t opcode) {
-  return opcode == OPCODE_WHILE || is_slice(opcode);
-}
-
-/* An attribute with the comma before it. */
-static Span with_comma(const Module *module, Span attr) {
-  while (attr.begin > 0 && module->source->text[attr.begin] != ',')
-    attr.begin--;
-  return attr;
+  return opcode == OPCODE_WHILE || opcode_is_dynamic_slice((Opcode)opcode);
 }
 
 /* The part of the attributes that is left out because of an attribute, or an empty one. */
 static Span part_left_out(const Module *module, uint16_t opcode, const Attr *attr) {
   if (attr->id == ATTR_INDEX && line_has_index(opcode)) return attr->text;
-  if (attr->id == ATTR_BACKEND_CONFIG && is_slice(opcode)) return with_comma(module, attr->text);
+  bool goes_whole = attr->id == ATTR_CONTROL_PREDECESSORS ||
+                    (attr->id == ATTR_BACKEND_CONFIG && opcode_is_dynamic_slice((Opcode)opcode));
+  if (goes_whole) return (Span){source_attr_begin(module->source, attr), attr->text.end};
   if (attr->id == ATTR_BACKEND_CONFIG && line_has_config(opcode)) return attr->text;
-  if (attr->id == ATTR_CONTROL_PREDECESSORS) return with_comma(module, attr->text);
   return attr->num_callees ? attr->text : (Span){0, 0};
 }
 

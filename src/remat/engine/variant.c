@@ -13,8 +13,8 @@
 #include "remat/scan/open.h"
 #include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
-#include "text/reparse.h"
 #include "remat/verify/verify.h"
+#include "text/reparse.h"
 
 static const DeviceProfile *device_of(const Problem *problem, Arena *out) {
   if (problem->request->device) return problem->request->device;

@@ -43,7 +43,8 @@ static KeepReason requested_reason(const Legality *legality, InstId id) {
                                                        : KEEP_NONE;
 }
 
-static KeepReason size_reason(const Legality *legality, InstId id) {
+/* What the options say against it: it is small, pinned or never to be recomputed. */
+static KeepReason option_reason(const Legality *legality, InstId id) {
   const Module *module = legality->module;
   bool is_small =
       legality->small_node_bytes > 0 && inst_shape(module, id)->bytes <= legality->small_node_bytes;
@@ -58,7 +59,7 @@ static KeepReason common_reason(const Legality *legality, InstId id) {
   if (!is_collective && inst_has_side_effect(module, &legality->effects, id)) {
     return KEEP_SIDE_EFFECT;
   }
-  return size_reason(legality, id);
+  return option_reason(legality, id);
 }
 
 KeepReason recompute_verdict(const Legality *legality, InstId id) {
@@ -96,11 +97,8 @@ typedef enum InnerCollectives { INNER_NONE, INNER_FREE, INNER_BOUND } InnerColle
 
 static InnerCollectives kind_of_collective(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
-  if (!(opcode_info((Opcode)inst->opcode)->flags & (OPF_COLLECTIVE | OPF_CHANNEL))) {
-    return INNER_NONE;
-  }
-  bool is_bound = inst->flags & INST_CONSTRAINS_LAYOUT || inst_has_own_counted_effect(module, id);
-  return is_bound ? INNER_BOUND : INNER_FREE;
+  if (!opcode_has((Opcode)inst->opcode, OPF_COLLECTIVE | OPF_CHANNEL)) return INNER_NONE;
+  return inst->flags & INST_CONSTRAINS_LAYOUT ? INNER_BOUND : INNER_FREE;
 }
 
 static InnerCollectives inner_collectives(const Module *module, InstId id, Arena *scratch) {
@@ -148,7 +146,7 @@ KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch) {
   InnerCollectives inner = inner_collectives(legality->module, id, scratch);
   if (inner == INNER_BOUND) return KEEP_CONSTRAINED_LAYOUT;
   if (inner == INNER_FREE && !legality->allow_collectives) return KEEP_INNER_COLLECTIVE;
-  return size_reason(legality, id);
+  return option_reason(legality, id);
 }
 
 KeepReason clone_verdict(const Legality *legality, InstId id) {

@@ -62,9 +62,8 @@ KeepReason recompute_verdict(const Legality *legality, InstId id);
 
 /* As recompute_verdict, but a call, a conditional or a loop may also be repeated, with copies of
  * its own of all computations that it calls, if no side effects run in it, and collectives only if
- * these are allowed. So may a custom call that only allocates memory,
- * with which an inner loop begins its stacks on TPU, and one that is known. O(instructions that it
- * runs). */
+ * these are allowed. So may a custom call that only allocates memory, with which an inner loop
+ * begins its stacks on TPU, and one that is known. O(instructions that it runs). */
 KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch);
 
 /* Whether a custom call is one of a library's functions that give the same bits whenever they run:

@@ -55,19 +55,39 @@ static uint32_t num_insts_of(const Module *module, InstId fusion) {
   return comp_num_insts(module, inst_callees(module, fusion)[0]);
 }
 
+/* Fusions of a sequence that are clones of one original. */
+typedef struct Siblings {
+  uint32_t *first; /* by InstId of the original; NO_ID, but while they are looked for */
+  uint32_t *next;  /* by place in the sequence: the next one's place; NO_ID = none */
+} Siblings;
+
+static void find_siblings(const Maker *maker, Sequence sequence, Siblings *siblings, Arena *out) {
+  siblings->next = arena_array(out, uint32_t, sequence.len);
+  for (uint32_t i = sequence.len; i-- > 0;) {
+    InstId original = sequence.ids[i] < maker->num_old
+                          ? NO_ID
+                          : rewrite_original(maker->rewrite, sequence.ids[i]);
+    siblings->next[i] = NO_ID;
+    if (original == NO_ID) continue;
+    siblings->next[i] = siblings->first[original];
+    siblings->first[original] = i;
+  }
+  for (uint32_t i = 0; i < sequence.len; i++) {
+    InstId original = rewrite_original(maker->rewrite, sequence.ids[i]);
+    if (original != NO_ID) siblings->first[original] = NO_ID;
+  }
+}
+
 /* The fusions after the one at `place` of a sequence that can be joined with it. */
 static IdVec find_others(const Maker *maker, Sequence sequence, uint32_t place,
-                         const Places *places, Arena *out) {
+                         const Siblings *siblings, const Places *places, Arena *out) {
   const Module *module = maker->module;
   InstId leader = sequence.ids[place];
-  InstId original = rewrite_original(maker->rewrite, leader);
   uint32_t num_insts = num_insts_of(module, leader);
   IdVec others = {0};
-  for (uint32_t i = place + 1; i < sequence.len && others.len + 1 < MAX_RESULTS; i++) {
+  for (uint32_t i = siblings->next[place]; i != NO_ID && others.len + 1 < MAX_RESULTS;
+       i = siblings->next[i]) {
     InstId id = sequence.ids[i];
-    if (id < maker->num_old || inst_get(module, id)->flags & INST_DEAD ||
-        rewrite_original(maker->rewrite, id) != original)
-      continue;
     bool fits = may_be_joined(maker, id) && reads_same(module, leader, id) &&
                 fuse_has_same_dims(inst_shape(module, leader), inst_shape(module, id)) &&
                 is_ready(module, id, places, place) &&
@@ -85,12 +105,15 @@ void scan_join_clones(Maker *maker, Arena *out, Arena *scratch) {
   if (maker->is_lean || !maker->is_fused || module->backend.excess == EXCESS_PRODUCTS) return;
   Arena *arena = arena_new(arena_options(scratch));
   Places places = {maker_positions_now(maker, arena), module->insts.len};
+  Siblings siblings = {.first = arena_array(arena, uint32_t, module->insts.len)};
+  memset(siblings.first, 0xff, module->insts.len * sizeof *siblings.first);
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     Sequence sequence = schedule->of[comp];
+    find_siblings(maker, sequence, &siblings, arena);
     for (uint32_t i = 0; i < sequence.len; i++) {
       InstId leader = sequence.ids[i];
-      if (!may_be_joined(maker, leader)) continue;
-      IdVec others = find_others(maker, sequence, i, &places, arena);
+      if (siblings.next[i] == NO_ID || !may_be_joined(maker, leader)) continue;
+      IdVec others = find_others(maker, sequence, i, &siblings, &places, arena);
       if (others.len == 0) continue;
       IdVec elements = {0};
       fuse_siblings(maker->rewrite, leader, &others, &elements, arena, arena);

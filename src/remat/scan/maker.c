@@ -229,8 +229,7 @@ InstId maker_scalar(Maker *maker, const Loop *loop, int64_t first, int64_t step,
   return value;
 }
 
-/* The shape of an array of `count` slices, along a new first dimension, of this shape. */
-enum { ROW = 128 };
+enum { ROW = 128 }; /* elements */
 
 bool maker_stacks_rows(const Shape *shape) {
   const LayoutExtras *extras = shape->extras;

@@ -41,8 +41,7 @@ SlicePlace slots_place_of(const Module *module, InstId slice, uint32_t dim) {
  * not. */
 static uint32_t find_dim(const Module *module, InstId user, InstId array, SlicePlace place) {
   Opcode opcode = (Opcode)inst_get(module, user)->opcode;
-  bool takes_slice = (opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE) &&
-                     inst_operand(module, user, 0) == array;
+  bool takes_slice = opcode_is_dynamic_slice(opcode) && inst_operand(module, user, 0) == array;
   for (uint32_t d = 0; takes_slice && d < inst_shape(module, array)->rank; d++) {
     bool is_there = inst_operand(module, user, start_operand(module, user, d)) == place.start;
     if (is_there && last_start(module, user, d) == place.last) return d;

@@ -1,5 +1,7 @@
 #include "remat/scan/values.h"
 
+#include <stdlib.h>
+
 #include "analysis/flow/alias.h"
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
@@ -431,23 +433,36 @@ static double slice_bytes(const Finder *finder, const ScanValue *value) {
   return shape_is_array(shape) && shape->bytes > 0 ? (double)shape->bytes : 0;
 }
 
+/* A value that is a part of a fusion. */
+typedef struct Part {
+  InstId fusion;
+  uint32_t value;
+} Part;
+
+static int by_fusion(const void *pa, const void *pb) {
+  const Part *a = pa, *b = pb;
+  if (a->fusion != b->fusion) return a->fusion < b->fusion ? -1 : 1;
+  return (a->value > b->value) - (a->value < b->value);
+}
+
 /* Where nothing is contracted, what is computed again of one fusion is joined (join_clones.h), so
  * that the parts take the time of the fusion together. Each has a share of it, by its bytes. */
-static void share_time(const Finder *finder, uint32_t index) {
-  ScanValues *values = finder->values;
-  const ScanValue *first = &values->list.data[index];
-  if (!finder->context->has_one_slot || !is_part(first)) return;
-  double bytes = 0, seconds = first->seconds;
-  for (uint32_t i = 0; i < values->list.len; i++) {
-    const ScanValue *value = &values->list.data[i];
-    if (value->inst != first->inst || !is_part(value)) continue;
-    if (i < index) return; /* it is not the first one */
-    bytes += slice_bytes(finder, value);
+static void share_times(const Finder *finder) {
+  ScanValue *values = finder->values->list.data;
+  VEC(Part) parts = {0};
+  if (!finder->context->has_one_slot) return;
+  for (uint32_t i = 0; i < finder->values->list.len; i++) {
+    if (is_part(&values[i])) *vec_push(finder->scratch, &parts) = (Part){values[i].inst, i};
   }
-  for (uint32_t i = index; bytes > 0 && i < values->list.len; i++) {
-    ScanValue *value = &values->list.data[i];
-    if (value->inst == first->inst && is_part(value))
+  if (parts.len) qsort(parts.data, parts.len, sizeof *parts.data, by_fusion);
+  for (uint32_t begin = 0, end; begin < parts.len; begin = end) {
+    double bytes = 0, seconds = values[parts.data[begin].value].seconds;
+    for (end = begin; end < parts.len && parts.data[end].fusion == parts.data[begin].fusion; end++)
+      bytes += slice_bytes(finder, &values[parts.data[end].value]);
+    for (uint32_t i = begin; bytes > 0 && i < end; i++) {
+      ScanValue *value = &values[parts.data[i].value];
       value->seconds = seconds * slice_bytes(finder, value) / bytes;
+    }
   }
 }
 
@@ -569,8 +584,7 @@ ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Are
     judge_value(&finder, &values.list.data[i]);
     find_whole(&values, i);
   }
-  for (uint32_t i = 0; i < values.list.len; i++)
-    share_time(&finder, i);
+  share_times(&finder);
   values.may_run_again = values.list.len > 0 && may_run_again(&finder);
   arena_free(arena);
   return values;

@@ -3,17 +3,6 @@
 #include "analysis/flow/call_graph.h"
 #include "ir/vec.h"
 
-static void find_callers(const Module *module, bool *are_in, Arena *scratch) {
-  const CompId *order = comps_post_order(module, scratch, scratch);
-  for (uint32_t i = 0; i < module->comps.len; i++) {
-    for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
-      InstId id = comp_inst(module, order[i], k);
-      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++)
-        are_in[order[i]] |= are_in[inst_callees(module, id)[c]];
-    }
-  }
-}
-
 NotedSlices noted_slices_find(const Module *module, Arena *out, Arena *scratch) {
   NotedSlices noted = {0};
   VEC(SliceNote) list = {0};
@@ -31,7 +20,7 @@ NotedSlices noted_slices_find(const Module *module, Arena *out, Arena *scratch) 
     noted.are_in[inst->parent] = true;
   }
   noted.list = list.data;
-  if (noted.are_in) find_callers(module, noted.are_in, scratch);
+  if (noted.are_in) comps_mark_callers(module, noted.are_in, scratch);
   return noted;
 }
 

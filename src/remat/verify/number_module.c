@@ -68,9 +68,8 @@ typedef struct Evaluator {
   bool *is_met;           /* by InstId: has been evaluated before */
   RangeFacts range_facts; /* set if ranges are requested */
   bool *has_effect;       /* by CompId: something in it happens exactly once */
-  NotedSlices noted;
-  uint32_t loop_depth; /* of the frames on the stack */
-  VEC(Note) notes;     /* of the instructions in loops */
+  uint32_t loop_depth;    /* of the frames on the stack */
+  VEC(Note) notes;        /* of the instructions in loops */
   Arena *out, *scratch;
 } Evaluator;
 
@@ -329,7 +328,7 @@ static bool counted_iteration(const Evaluator *evaluator, const SliceNote *note,
 static ValueNumber number_slice(Evaluator *evaluator, InstId id, const ValueNumber *args,
                                 ValueNumber value) {
   const Module *module = evaluator->module;
-  const SliceNote *note = noted_slice(&evaluator->noted, id);
+  const SliceNote *note = noted_slice(evaluator->numbered->noted, id);
   if (!note) return value;
   bool is_update = inst_get(module, id)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
   const Shape *array = inst_shape(module, inst_operand(module, id, 0));
@@ -348,9 +347,10 @@ static ValueNumber number_slice(Evaluator *evaluator, InstId id, const ValueNumb
 
 /* Whether a computation that the instruction calls has notes. */
 static bool calls_noted(const Evaluator *evaluator, InstId id) {
-  if (!evaluator->noted.are_in) return false;
+  const bool *are_in = evaluator->numbered->noted->are_in;
+  if (!are_in) return false;
   for (uint32_t i = 0; i < inst_get(evaluator->module, id)->num_callees; i++) {
-    if (evaluator->noted.are_in[inst_callees(evaluator->module, id)[i]]) return true;
+    if (are_in[inst_callees(evaluator->module, id)[i]]) return true;
   }
   return false;
 }
@@ -710,16 +710,13 @@ static void step(Evaluator *evaluator) {
 static void find_effects(Evaluator *evaluator) {
   const Module *module = evaluator->module;
   evaluator->has_effect = arena_zarray(evaluator->scratch, bool, module->comps.len);
-  const CompId *order = comps_post_order(module, evaluator->scratch, evaluator->scratch);
-  for (uint32_t i = 0; i < module->comps.len; i++) {
-    bool *has_effect = &evaluator->has_effect[order[i]];
-    for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
-      InstId id = comp_inst(module, order[i], k);
-      *has_effect |= inst_has_own_counted_effect(module, id);
-      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++)
-        *has_effect |= evaluator->has_effect[inst_callees(module, id)[c]];
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
+      evaluator->has_effect[comp] |=
+          inst_has_own_counted_effect(module, comp_inst(module, comp, k));
     }
   }
+  comps_mark_callers(module, evaluator->has_effect, evaluator->scratch);
 }
 
 static void fill(uint32_t *array, size_t count) {
@@ -751,7 +748,6 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
   fill(evaluator.texts, num_insts);
   fill(evaluator.functions, num_comps);
   find_effects(&evaluator);
-  evaluator.noted = noted_slices_find(module, out, scratch);
   push_frame(&evaluator, module->entry, NULL, true);
   while (evaluator.stack.len && !numbered->is_too_large) {
     step(&evaluator);

@@ -27,9 +27,8 @@ static void add_tokens(TextBuffer *text, Str value) {
 
 /* Appends attributes in the order of their ids, because their order in the text does not matter.
  * Names of computations are left out, because only what these compute matters. Channel ids are left
- * out, because recomputed collectives have new ones, and sizes of slices, which the shape has.
- * What a compiler has
- * noted of where a slice begins is not the same for all that compute the slice, and
+ * out, because recomputed collectives have new ones, and sizes of slices, which the shape has. What
+ * a compiler has noted of where a slice begins is not the same for all that compute the slice, and
  * is looked at where it is evaluated (remat/verify/noted_slices.h). */
 static void add_attributes(TextBuffer *text, const Module *module, InstId id) {
   AttrSlice attrs = inst_attrs(module, id);

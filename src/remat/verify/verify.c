@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "analysis/flow/side_effect.h"
 #include "analysis/flow/guess_target.h"
+#include "analysis/flow/side_effect.h"
 #include "ir/chars.h"
 #include "ir/schedule.h"
 #include "remat/verify/verify_internal.h"
@@ -499,18 +499,23 @@ static rh_status compare(Verifier *verifier) {
 /* The steps that simplifications may take, in terms of the size of both modules. */
 enum { STEPS_BY_INST = 4096, STEPS_AT_LEAST = 1 << 22 };
 
+static Terms begin_terms(Numbering *numbering, uint64_t num_insts, Arena *arena, Arena *scratch) {
+  return terms_make(numbering, num_insts * STEPS_BY_INST + STEPS_AT_LEAST, arena, scratch);
+}
+
 /* Compares again, with loops as recurrences, or with loops of few iterations executed. `verifier`
  * has compared the modules with loops as functions, and they differ. */
 static rh_status compare_loops(const Verifier *verifier, Numbered begun, bool unrolls,
                                rh_diags *diags) {
   uint64_t num_insts =
       (uint64_t)verifier->before.module->insts.len + verifier->after.module->insts.len;
-  Terms terms = terms_make(verifier->numbering, num_insts * STEPS_BY_INST + STEPS_AT_LEAST,
-                           verifier->arena, verifier->scratch);
+  Terms terms = begin_terms(verifier->numbering, num_insts, verifier->arena, verifier->scratch);
   terms.unrolls = unrolls;
   Verifier other = *verifier;
   other.diags = diags;
   other.before = other.after = begun;
+  other.before.noted = verifier->before.noted;
+  other.after.noted = verifier->after.noted;
   other.before.tags = verifier->before.tags;
   other.after.tags = verifier->after.tags;
   other.before.terms = other.after.terms = &terms;
@@ -558,6 +563,10 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
                        .arena = arena,
                        .scratch = scratch};
   verifier.after.module = after;
+  const NotedSlices noted[] = {noted_slices_find(before, arena, scratch),
+                               noted_slices_find(after, arena, scratch)};
+  verifier.before.noted = &noted[0];
+  verifier.after.noted = &noted[1];
   RoundingTags tags[2];
   if (same_rounding) {
     const Target *target = guess_target(before);
@@ -576,28 +585,32 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
 
 /* ---- notes that no longer hold ---- */
 
+/* Marks the slices whose note could not be shown to hold in a loop that runs them, or all of them
+ * where that is too much to find out. Returns whether there are any. */
+static bool mark_stale(Module *module, const NotedSlices *noted, Arena *arena, Arena *scratch) {
+  Numbering numbering = numbering_make(arena);
+  Numbered guessed = {.module = module, .noted = noted};
+  number_module(&guessed, &numbering, arena, scratch);
+  Terms terms = begin_terms(&numbering, module->insts.len, arena, scratch);
+  Numbered numbered = {.module = module,
+                       .noted = noted,
+                       .terms = &terms,
+                       .guessed_functions = guessed.functions,
+                       .is_stale = arena_zarray(arena, bool, module->insts.len)};
+  if (!guessed.is_too_large) number_module(&numbered, &numbering, arena, scratch);
+  bool is_unknown = guessed.is_too_large || numbered.is_too_large, has_stale = false;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (!numbered.is_stale[id] && !(is_unknown && noted_slice(noted, id))) continue;
+    inst_get(module, id)->flags |= INST_CHANGED | INST_STALE_CONFIG;
+    has_stale = true;
+  }
+  return has_stale;
+}
+
 bool verify_drop_stale_notes(Module *module, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  bool has_dropped = false;
-  if (noted_slices_find(module, arena, scratch).list) {
-    Numbering numbering = numbering_make(arena);
-    bool *is_stale = arena_zarray(arena, bool, module->insts.len);
-    Numbered guessed = {.module = module};
-    number_module(&guessed, &numbering, arena, scratch);
-    Terms terms = terms_make(
-        &numbering, (uint64_t)module->insts.len * STEPS_BY_INST + STEPS_AT_LEAST, arena, scratch);
-    Numbered numbered = {.module = module,
-                         .terms = &terms,
-                         .guessed_functions = guessed.functions,
-                         .is_stale = is_stale};
-    if (!guessed.is_too_large) number_module(&numbered, &numbering, arena, scratch);
-    bool is_unknown = guessed.is_too_large || numbered.is_too_large;
-    for (InstId id = 0; id < module->insts.len; id++) {
-      if (!is_stale[id] && !(is_unknown && slice_has_note(module, id))) continue;
-      inst_get(module, id)->flags |= INST_CHANGED | INST_STALE_CONFIG;
-      has_dropped = true;
-    }
-  }
+  NotedSlices noted = noted_slices_find(module, arena, scratch);
+  bool has_stale = noted.list && mark_stale(module, &noted, arena, scratch);
   arena_free(arena);
-  return has_dropped;
+  return has_stale;
 }

@@ -37,6 +37,7 @@ typedef struct Numbered {
    * functions of an evaluation without it, from which the counters of loops are guessed. */
   Terms *terms;
   const ValueNumber *guessed_functions;
+  const NotedSlices *noted; /* of the module */
   bool trusts_notes; /* what a compiler has noted of slices holds (remat/verify/noted_slices.h) */
   bool *is_stale;    /* by InstId: is set where it could not be shown to hold; or NULL */
   bool restates; /* instructions in loops get values that can be compared with the other module's */
