@@ -18,6 +18,7 @@ typedef struct Run {
   Arena *arena;
   uint64_t effects;
   uint32_t steps;
+  uint32_t num_clamped;
   bool is_known;
 } Run;
 
@@ -103,11 +104,12 @@ static int64_t index_of(const Shape *shape, const int64_t *place) {
   return index;
 }
 
-static void clamp_starts(const Shape *whole, const Shape *part, Value *const *starts,
+static void clamp_starts(Run *run, const Shape *whole, const Shape *part, Value *const *starts,
                          int64_t *place) {
   for (uint32_t i = 0; i < whole->rank; i++) {
     int64_t last = whole->dims[i] - part->dims[i], start = starts[i]->elements[0];
     place[i] = start < 0 ? 0 : start > last ? last : start;
+    run->num_clamped += last > 0 && place[i] != start;
   }
 }
 
@@ -254,7 +256,7 @@ static Value *dynamic_slice(Run *run, InstId id, Value *const *operands) {
               *whole = inst_shape(module, inst_operand(module, id, 0));
   Value *value = new_array(run, part);
   int64_t start[MAX_RANK], place[MAX_RANK];
-  clamp_starts(whole, part, operands + 1, start);
+  clamp_starts(run, whole, part, operands + 1, start);
   for (int64_t i = 0; i < part->num_elements; i++) {
     place_of(part, i, place);
     for (uint32_t k = 0; k < part->rank; k++)
@@ -272,7 +274,7 @@ static Value *update_slice(Run *run, InstId id, Value *const *operands) {
   memcpy(value->elements, operands[0]->elements,
          (size_t)whole->num_elements * sizeof *value->elements);
   int64_t start[MAX_RANK], place[MAX_RANK];
-  clamp_starts(whole, part, operands + 2, start);
+  clamp_starts(run, whole, part, operands + 2, start);
   for (int64_t i = 0; i < part->num_elements; i++) {
     place_of(part, i, place);
     for (uint32_t k = 0; k < part->rank; k++)
@@ -415,5 +417,5 @@ Evaluation evaluate_module(const Module *module) {
   const Value *result = run_comp(&run, module->entry, args);
   uint64_t hash = hash_value(&run, inst_get(module, entry->root)->shape, result, HASH_SEED);
   arena_free(run.arena);
-  return (Evaluation){hash, run.effects, run.is_known};
+  return (Evaluation){hash, run.effects, run.num_clamped, run.is_known};
 }

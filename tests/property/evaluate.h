@@ -8,9 +8,10 @@
 #include "ir/module.h"
 
 typedef struct Evaluation {
-  uint64_t result;  /* hash of all elements of the entry's root */
-  uint64_t effects; /* of the side effects, in the order in which they happened */
-  bool is_known;    /* false: something could not be run, or ran for too long */
+  uint64_t result;      /* hash of all elements of the entry's root */
+  uint64_t effects;     /* of the side effects, in the order in which they happened */
+  uint32_t num_clamped; /* starts of slices that were outside of the array */
+  bool is_known;        /* false: something could not be run, or ran for too long */
 } Evaluation;
 
 /* The parameters are made up. */

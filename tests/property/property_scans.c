@@ -32,6 +32,11 @@ static bool check_budget(const rh_module *input, Evaluation wanted, Text text, u
                 (unsigned long long)seed, options.algorithm,
                 got.is_known ? "another result" : "the result cannot be run", MAX_SHOWN, text.data,
                 MAX_SHOWN, printed.data);
+  /* XLA:GPU copies a slice from where its number says, and clamps nothing (maker_read_slice_or). */
+  ck_assert_msg(wanted.num_clamped || !got.num_clamped,
+                "seed %llu, %s: %u slices begin outside of their arrays\n%.*s\n%.*s",
+                (unsigned long long)seed, options.algorithm, got.num_clamped, MAX_SHOWN, text.data,
+                MAX_SHOWN, printed.data);
   bool is_rewritten = info.num_scans > 0;
   rh_module_free(fresh);
   free(printed.data);

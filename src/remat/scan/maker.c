@@ -424,15 +424,30 @@ static InstId is_number(Kernel *kernel, InstId value, int64_t number, ShapeId sh
   return kernel_op(kernel, OPCODE_BROADCAST, mask, &equal, 1);
 }
 
+/* The start of a slice of an array in dimension `dim`, within it also where `number` is `edge`. XLA
+ * clamps starts, but the offset that XLA:GPU notes of one in a loop (dynamic_slice_config) is that
+ * of the number itself, and a copy begins there. */
+static InstId start_within(Kernel *kernel, InstId array, uint32_t dim, InstId number,
+                           int64_t edge) {
+  int64_t last = inst_shape(kernel->rewrite->module, array)->dims[dim] - 1;
+  if (edge < 0) return with_constant(kernel, OPCODE_MAXIMUM, number, 0, TYPE_S32);
+  if (edge > last) return with_constant(kernel, OPCODE_MINIMUM, number, last, TYPE_S32);
+  return number;
+}
+
 InstId maker_read_slice_or(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
-                           InstId at, int64_t edge, InstId beyond, uint32_t position) {
-  ShapeId shape = inst_get(maker->module, beyond)->shape;
+                           InstId at, int64_t edge, InstId beyond, ShapeId shape,
+                           uint32_t position) {
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
   InstId array = kernel_operand(&kernel, stack), number = kernel_operand(&kernel, at);
-  InstId other = kernel_operand(&kernel, beyond);
-  InstId within = slice_of(maker, &kernel, array, slice, dim, number, shape);
-  InstId sides[] = {is_number(&kernel, number, edge, shape), other, within};
-  InstId result = kernel_end(&kernel, kernel_op(&kernel, OPCODE_SELECT, shape, sides, 3));
+  InstId other = beyond == NO_ID ? NO_ID : kernel_operand(&kernel, beyond);
+  InstId start = start_within(&kernel, array, dim, number, edge);
+  InstId result = slice_of(maker, &kernel, array, slice, dim, start, shape);
+  if (other != NO_ID) {
+    InstId sides[] = {is_number(&kernel, number, edge, shape), other, result};
+    result = kernel_op(&kernel, OPCODE_SELECT, shape, sides, 3);
+  }
+  result = kernel_end(&kernel, result);
   maker_insert_all(maker, &kernel.made, position);
   return result;
 }

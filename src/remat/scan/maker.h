@@ -143,9 +143,11 @@ InstId maker_new_slices(Maker *maker, CompId comp, ShapeId shape, InstId update,
                         uint32_t dim, InstId at, uint32_t position);
 InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
                         InstId at, ShapeId shape, uint32_t position);
-/* The same, but `beyond`, of the shape of the result, where `at` is `edge`. */
+/* The same, but `beyond`, of the shape of the result, where `at` is `edge`, the only number that may
+ * be outside of the stack. Without (NO_ID), the result there is any slice. */
 InstId maker_read_slice_or(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
-                           InstId at, int64_t edge, InstId beyond, uint32_t position);
+                           InstId at, int64_t edge, InstId beyond, ShapeId shape,
+                           uint32_t position);
 
 /* Whether an instruction computes its value from constants, and fast. */
 bool maker_is_constant(const Maker *maker, InstId id);

@@ -167,9 +167,9 @@ static InstId last_state(Border *border, const Reader *reader, uint32_t element)
   return taken_in(border, reader, own_copy(border, last, position));
 }
 
-/* Reads the slice that the iteration before or after wrote of another value. Where there is none,
- * XLA clamps the start; if the state begins with memory that nothing has written yet, nobody reads
- * it before the second iteration, and so what is read there does not matter. */
+/* Reads the slice that the iteration before or after wrote of another value. Where there is none and
+ * the state begins with memory that nothing has written yet, nobody reads it before the second
+ * iteration, and so what is read there does not matter. */
 static InstId read_neighbour(Border *border, const Reader *reader, uint32_t index,
                              uint32_t position) {
   Maker *maker = border->maker;
@@ -185,17 +185,13 @@ static InstId read_neighbour(Border *border, const Reader *reader, uint32_t inde
                            change * step, TYPE_S32);
   CompId body = reader->loop->body;
   edge = first + (edge + value->shift) * step;
-  if (value->shift > 0) {
-    InstId last = last_state(border, reader, border->values->list.data[other].element);
-    return maker_read_slice_or(maker, body, stored.stack, stored.slice, stored.dim, at, edge, last,
-                               position);
-  }
-  InstId init = loop_init(maker->loops, border->writer, value->element);
-  if (inst_allocates(maker->module, init))
-    return maker_read_slice(maker, body, stored.stack, stored.slice, stored.dim, at, value->shape,
-                            position);
-  return maker_read_slice_or(maker, body, stored.stack, stored.slice, stored.dim, at, edge,
-                             first_state(border, reader, init, position), position);
+  InstId beyond = NO_ID, init = loop_init(maker->loops, border->writer, value->element);
+  if (value->shift > 0)
+    beyond = last_state(border, reader, border->values->list.data[other].element);
+  else if (!inst_allocates(maker->module, init))
+    beyond = first_state(border, reader, init, position);
+  return maker_read_slice_or(maker, body, stored.stack, stored.slice, stored.dim, at, edge, beyond,
+                             value->shape, position);
 }
 
 /* ---- values in the reading loop ---- */
