@@ -119,9 +119,14 @@ START_TEST(higher_efforts_have_fewer_rounds) {
   for (int effort = RH_EFFORT_BY_SIZE; effort <= 9; effort++) {
     uint64_t own = patience_steps_of(effort, 20000, &parameters);
     uint64_t more = patience_more_steps_of(effort, 20000, &parameters);
-    ck_assert_uint_eq(more, own * (effort > 1 ? 2 : (uint64_t)parameters.search_rounds));
+    uint64_t ten = 10 * patience_steps_of(1, 20000, &parameters);
+    uint64_t short_steps = effort > 1 ? ten < 3 * own ? ten : 3 * own : 0;
+    ck_assert_uint_eq(patience_short_steps_of(effort, 20000, &parameters), short_steps);
+    uint64_t rounds = effort > 1 ? 2 : (uint64_t)parameters.search_rounds;
+    ck_assert_uint_eq(more, own * rounds + short_steps);
   }
   parameters.search_rounds = 0;
+  ck_assert_uint_eq(patience_more_steps_of(5, 20000, &parameters), 0);
   ck_assert_uint_eq(patience_more_steps_of(1, 20000, &parameters), 0);
 }
 END_TEST

@@ -9,7 +9,8 @@ enum {
   TINY = 1500,   /* the same of RH_EFFORT_BY_SIZE */
   LARGE = 10000, /* instructions beyond which an effort's steps become fewer */
   LARGE_EFFORT = 1,
-  LONG_ROUNDS = 2, /* times the steps of a higher effort, after a budget was missed */
+  LONG_ROUNDS = 2,   /* times the steps of a higher effort, after a budget was missed */
+  SHORT_ROUNDS = 10, /* times the steps of effort 1, besides */
 };
 
 void patience_begin(Patience *patience, const rh_remat_options *options, double start_seconds) {
@@ -118,7 +119,18 @@ void patience_renew(Patience *patience, uint64_t num_steps) {
 uint64_t patience_more_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters) {
   uint64_t rounds = (uint64_t)parameters->search_rounds;
   if (effort > LARGE_EFFORT && rounds > LONG_ROUNDS) rounds = LONG_ROUNDS;
-  return multiply(patience_steps_of(effort, num_insts, parameters), rounds);
+  uint64_t num_steps = multiply(patience_steps_of(effort, num_insts, parameters), rounds);
+  uint64_t num_short = patience_short_steps_of(effort, num_insts, parameters);
+  return num_steps > UINT64_MAX - num_short ? UINT64_MAX : num_steps + num_short;
+}
+
+uint64_t patience_short_steps_of(int effort, uint32_t num_insts,
+                                 const RematParameters *parameters) {
+  if (effort <= LARGE_EFFORT || parameters->search_rounds == 0) return 0;
+  uint64_t most = multiply(patience_steps_of(effort, num_insts, parameters), 1 + LONG_ROUNDS);
+  uint64_t num_steps =
+      multiply(patience_steps_of(LARGE_EFFORT, num_insts, parameters), SHORT_ROUNDS);
+  return num_steps < most ? num_steps : most;
 }
 
 void patience_renew_shortly(Patience *patience, uint32_t num_insts,
@@ -140,6 +152,10 @@ bool patience_go_on(Patience *patience, uint64_t num_steps) {
   patience->is_over = false;
   if (whole != patience) whole->num_steps += num_steps;
   return true;
+}
+
+uint64_t patience_more_left(const Patience *patience) {
+  return patience ? shared_const(patience)->num_more : 0;
 }
 
 void patience_give_back(Patience *patience, uint64_t num_added, uint64_t num_spent) {

@@ -68,8 +68,12 @@ bool patience_spend(Patience *patience, uint64_t steps);
 void patience_renew(Patience *patience, uint64_t num_steps);
 
 /* The additional steps for a budget that is missed: search.rounds times those of the effort; of 2
- * and more, twice those at most. */
+ * and more, twice those at most, and the short ones. */
 uint64_t patience_more_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
+
+/* Those of them that are for ten runs with the steps of effort 1, or as many as the effort has
+ * without them if that is less; 0 with effort 0 and 1. */
+uint64_t patience_short_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
 
 /* Sees to it that there are the steps of a whole run again, for another way to the same budget, if
  * they take little time: those by size, and those of effort 0 and 1. The additional steps for it
@@ -80,6 +84,9 @@ void patience_renew_shortly(Patience *patience, uint32_t num_insts,
 /* Adds so many of the additional steps, for a budget that is missed. Returns false if fewer
  * are left, or if something else than steps has ended the search. */
 bool patience_go_on(Patience *patience, uint64_t num_steps);
+
+/* The additional steps that are left. */
+uint64_t patience_more_left(const Patience *patience);
 
 /* Takes back those of the steps that patience_go_on() has added and that have not been spent, so
  * that they are additional ones again. With effort 0 and 1 they are not: there is little time, and

@@ -251,6 +251,13 @@ static uint64_t more_steps(const Whole *whole) {
   return whole->num_steps / 2 * 7;
 }
 
+/* The steps for short searches of all rungs; 0 with effort 0 and 1. */
+static uint64_t short_steps(const Whole *whole) {
+  const RematJob *job = whole->search->job;
+  return patience_short_steps_of(patience_effort(job->patience), job->rewrite->module->insts.len,
+                                 job->parameters);
+}
+
 static void note_rung(Whole *whole, int64_t bytes) {
   Ladder *ladder = &whole->ladder;
   if (bytes < ladder->lowest_bytes) ladder->lowest_bytes = bytes;
@@ -272,6 +279,15 @@ static bool begin_ladder(void *of) {
   return true;
 }
 
+/* Returns false if there are not so many steps. */
+static bool search_for_rung(Whole *whole, int rung, int level, uint64_t num_steps) {
+  if (!patience_go_on(whole->search->job->patience, num_steps)) return false;
+  whole->ladder.is_tried[level][rung] = true;
+  whole->rung = rung;
+  note_rung(whole, search_as_for(whole, rung_limit(&whole->ladder, rung), num_steps).bytes);
+  return true;
+}
+
 /* A limit does not always lead to a lower peak than a looser one, and not every budget that can be
  * met is met with the steps that there are. So whoever misses a budget searches as for other
  * budgets, too: always for the same ones, so that all who miss theirs end alike, and as low as
@@ -283,11 +299,19 @@ static bool try_rung(void *of, uint32_t number) {
   const RematJob *job = whole->search->job;
   if (!next_rung(&whole->ladder, whole->best.figures.taken.bytes, &rung, &level)) return false;
   uint64_t num_steps = level ? more_steps(whole) : whole->num_steps;
-  if (!patience_go_on(job->patience, num_steps)) return false;
-  whole->ladder.is_tried[level][rung] = true;
-  whole->rung = rung;
-  note_rung(whole, search_as_for(whole, rung_limit(&whole->ladder, rung), num_steps).bytes);
-  return true;
+  uint64_t num_left = patience_more_left(job->patience);
+  if (num_steps > num_left || num_left - num_steps < short_steps(whole)) return false;
+  return search_for_rung(whole, rung, level, num_steps);
+}
+
+/* With a high effort the additional steps are not enough for all rungs. Those that have not been
+ * tried are then searched with the steps of effort 1 (in large modules, with fewer), so that a
+ * higher effort does not end above effort 1. */
+static bool try_short_rung(void *of, uint32_t number) {
+  Whole *whole = of;
+  int rung = (int)number;
+  return whole->ladder.is_tried[0][rung] ||
+         search_for_rung(whole, rung, 0, short_steps(whole) / NUM_RUNGS);
 }
 
 /* What lies between the rung that has met the budget and the budget costs less time: limits go half
@@ -324,6 +348,7 @@ static bool try_more_steps(void *of, uint32_t number) {
 /* What follows the first searches. */
 static const Move further[] = {
     {.needs = MOVE_FOR_MISSED, .is_of_use = begin_ladder, .try_next = try_rung},
+    {.needs = MOVE_FOR_MISSED, .most = NUM_RUNGS, .try_next = try_short_rung},
     {.needs = MOVE_FOR_MET, .most = 3, .try_next = try_above_rung},
     {.needs = MOVE_FOR_MET, .most = 1, .try_next = try_more_steps},
 };
