@@ -7,7 +7,8 @@
 # --full adds pages in Chromium, bits compared in XLA (scripts/check/bits), the Python package
 # (scripts/check/live), the manual page's syntax, clang, what jaxlib says of our results, a minute of each
 # fuzzer, valgrind over goldens, faults and unit tests, and coverage. --accelerators adds programs compiled
-# for TPUs and GPUs (scripts/check/accelerators), 43 compilations in at most 8 minutes, and what their code contracts.
+# for TPUs and GPUs (scripts/check/accelerators), compilations in at most 8 minutes, small ones of which the rewritten
+# modules are run on arrays, and what their code contracts.
 # --minutes is for machines that stop at some time: parts that would begin, or are still running, after N
 # minutes are left out, and that is said; so are parts that hang. Sanitizers and clang then have a cover: unit
 # tests, goldens, the interface of C, bad input and the corpora of the fuzzers. What follows clang is more than has to run:
@@ -40,7 +41,7 @@ seconds_left() {
 # has_to_run NAME: whether a part may not be left out here.
 has_to_run() {
   case $1 in
-    release | bits | live | accelerators | contraction | man | asan | clang) [ -n "${CI:-}" ] ;;
+    release | bits | live | accelerators | computes | contraction | man | asan | clang) [ -n "${CI:-}" ] ;;
     *) return 1 ;;
   esac
 }
@@ -110,6 +111,15 @@ conclude_compiled() {
       conclude "$1" failed "$4"
       ;;
   esac
+}
+
+# What rewritten modules compute as XLA compiles them for TPUs and GPUs, by an interpreter.
+check_computes() {
+  log=$project/build/computes.log
+  code=0
+  limited "$log" 420 "$project/scripts/check/accelerators" --computes --minutes=2 ${seed:+--seed=$seed} || code=$?
+  seen=$(grep 'check/accelerators: skipped\|^computes: ' "$log" | tr '\n' ';' || true)
+  conclude_compiled computes "$code" "$log" "$seen"
 }
 
 # What the rule of rounding takes for granted of the code of XLA:GPU and XLA:TPU.
@@ -230,6 +240,7 @@ fi
 if $accelerators && in_time accelerators 180; then
   say "programs compiled for TPUs and GPUs that are not there (JAX's plugins from PyPI)"
   check_accelerators
+  check_computes
   check_contraction
 fi
 if $full; then

@@ -45,6 +45,22 @@ class Sizes:
         return self.scale * self.random.randint(low, high)
 
 
+class SmallSizes(Sizes):
+    """Draws small sizes, for modules that are run (evaluate.py)."""
+
+    def among(self, *choices):
+        return choices[0]
+
+    def around(self, low, high, step=1):
+        if low > 64:
+            low = max(low // 8 // step, 1) * step
+            high = low + 2 * step
+        return self.random.randrange(low, high + 1, step)
+
+    def many(self, low, high):
+        return self.random.randint(1, 2) * (max(low // 8, 4) if low > 16 else low)
+
+
 class TooLargeSizes(Sizes):
     """Draws sizes of a program that does not fit a v5e: near the largest of what is drawn, and so much of what it has many
     of that its temporaries, which grow with that, are about half as much again as there is room for."""
@@ -64,9 +80,17 @@ class TooLargeSizes(Sizes):
         return self.many_of + 8 * self.random.randint(0, self.many_of // 64)
 
 
+SMALL = "small "   # what the seed of small sizes begins with
+
+
+def sizes_of(seed, name):
+    seed = f"{seed} {name}"
+    return SmallSizes(seed) if seed.startswith(SMALL) else Sizes(seed)
+
+
 def make(name, seed):
     """The program of this name, of either kind."""
-    return REFUSED[name](f"{seed} {name}") if name in REFUSED else PROGRAMS[name](Sizes(f"{seed} {name}"))
+    return REFUSED[name](f"{seed} {name}") if name in REFUSED else PROGRAMS[name](sizes_of(seed, name))
 
 
 def adds_to(programs):

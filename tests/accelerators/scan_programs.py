@@ -7,9 +7,9 @@ import functools
 import jax
 import jax.numpy as jnp
 from jax import lax
-from programs import (Program, Sizes, cross_entropy, f32, i32, language_loss, llama_layer, llama_shapes, norm, sgd, stacked,
+from programs import (Program, cross_entropy, f32, i32, language_loss, llama_layer, llama_shapes, norm, sgd, stacked,
                       transformer_layer, transformer_shapes)
-from programs import _unet, _unet_parameters, adds_to
+from programs import _unet, _unet_parameters, adds_to, sizes_of
 
 PROGRAMS = {}
 program = adds_to(PROGRAMS)
@@ -30,7 +30,7 @@ def make(name, seed):
     """The program of a name of PROGRAMS behind PREFIX, or of one with BY_HAND at its end, which has the same sizes."""
     plain = name.removesuffix(BY_HAND)
     each = jax.checkpoint if name.endswith(BY_HAND) else as_it_is
-    return PROGRAMS[plain.removeprefix(PREFIX)](Sizes(f"{seed} {plain}"), each)
+    return PROGRAMS[plain.removeprefix(PREFIX)](sizes_of(seed, plain), each)
 
 
 def _language(sizes, layer, shapes, width):
