@@ -284,6 +284,16 @@ static bool mixes_samples(const Module *module, InstId id, const Batch *batch) {
   }
 }
 
+/* What makes an element of what a fusion returns; NO_ID for anything else. */
+static InstId element_maker(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
+  InstId fusion = inst_operand(module, id, 0);
+  if (inst_get(module, fusion)->opcode != OPCODE_FUSION) return NO_ID;
+  InstId root = comp_get(module, inst_callees(module, fusion)[0])->root;
+  if (inst_get(module, root)->opcode != OPCODE_TUPLE) return NO_ID;
+  return inst_operand(module, root, (uint32_t)inst_get(module, id)->index);
+}
+
 /* Marks what is computed from what is marked by one instruction: its result, and parameters of what
  * it calls. Returns whether something was new. */
 static bool mark_computed(const Module *module, InstId id, bool *is_marked) {
@@ -292,6 +302,11 @@ static bool mark_computed(const Module *module, InstId id, bool *is_marked) {
   bool is_fused = inst->opcode == OPCODE_FUSION || is_call;
   const Computation *callee = is_fused ? comp_get(module, inst_callees(module, id)[0]) : NULL;
   bool was_marked = is_marked[id], is_new = false;
+  InstId maker = element_maker(module, id);
+  if (maker != NO_ID) {
+    is_marked[id] |= is_marked[maker];
+    return is_marked[id] != was_marked;
+  }
   if (callee) is_marked[id] |= is_marked[callee->root];
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     if (!is_marked[inst_operand(module, id, i)]) continue;
