@@ -147,6 +147,7 @@ static rh_status extend_plan(const AdviceRequest *request, const Measured *first
   while (from.module && !is_enough(request, steps) && status == RH_OK) {
     Advisor advisor;
     advisor_open(&advisor, request, from.module, from.is_sketch, out, diags);
+    advisor.is_later = true;
     status = run_kinds(&advisor);
     rank(&advisor);
     Next next = {0};

@@ -1,5 +1,6 @@
 #include "advice/advisor.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -85,7 +86,29 @@ static Measured measure_module(const AdviceRequest *request, const rh_module *ha
   return measured;
 }
 
+/* Whether operands come before their readers in a simulated module. Control dependencies that stand
+ * for barriers may contradict each other. */
+__attribute__((unused)) /* without assertions */
+static bool
+is_in_order(const rh_module *after, Arena *scratch) {
+  const Module *module = after->module;
+  ArenaMark mark = arena_mark(scratch);
+  bool *is_made = arena_zarray(scratch, bool, module->insts.len), is_right = true;
+  for (CompId comp = 0; comp < after->schedule.num_comps; comp++) {
+    Sequence sequence = after->schedule.of[comp];
+    for (SchedPos pos = 0; pos < sequence.len; pos++) {
+      InstId id = sequence.ids[pos];
+      for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
+        is_right &= is_made[inst_operand(module, id, i)];
+      is_made[id] = true;
+    }
+  }
+  arena_reset(scratch, mark);
+  return is_right;
+}
+
 static Measured measure_after(const Advisor *advisor, const rh_module *after) {
+  assert(is_in_order(after, advisor->scratch) && "operands come before their readers");
   Arena *arena = arena_new(arena_options(advisor->scratch));
   Measured measured =
       measure_module(advisor->request, after, NULL, arena, advisor->out, advisor->scratch);

@@ -48,6 +48,7 @@ typedef struct Advisor {
   const AdviceRequest *request;
   const rh_module *input; /* what is advised on: the module of the request, or a simulated one */
   bool is_sketch; /* the input is a sketch: it can be measured, and not be printed and parsed */
+  bool is_later;  /* the input is what a step of the plan led to */
   const Module *module;
   const Schedule *schedule;
   Measured before;

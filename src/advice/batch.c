@@ -1,5 +1,7 @@
 #include "advice/batch.h"
 
+#include "advice/updates.h"
+#include "emit/human.h"
 #include "ir/attribute.h"
 #include "remat/algorithms/forward_end.h"
 
@@ -10,6 +12,13 @@ void batch_add_positions(Batch *batch, int64_t positions) {
     batch->positions[i] = positions;
     return;
   }
+}
+
+static uint32_t num_positions(const Batch *batch) {
+  uint32_t count = 0;
+  while (count < MAX_POSITIONS && batch->positions[count])
+    count++;
+  return count;
 }
 
 /* The leading dimension of `merged` if it is that of `apart` and some behind it in one; else 0. */
@@ -25,18 +34,6 @@ static int64_t merged_dims(const Shape *apart, const Shape *merged, int64_t samp
   return 0;
 }
 
-void batch_find_positions(const Module *module, Batch *batch) {
-  for (InstId id = 0; id < module->insts.len; id++) {
-    const Instruction *inst = inst_get(module, id);
-    bool is_reshape = inst->opcode == OPCODE_BITCAST || inst->opcode == OPCODE_RESHAPE;
-    if (!is_reshape || inst->flags & INST_DEAD) continue;
-    const Shape *from = inst_shape(module, inst_operand(module, id, 0));
-    int64_t merged = merged_dims(from, inst_shape(module, id), batch->samples);
-    if (merged == 0) merged = merged_dims(inst_shape(module, id), from, batch->samples);
-    if (merged) batch_add_positions(batch, merged);
-  }
-}
-
 static bool is_positions(const Batch *batch, int64_t dim) {
   for (uint32_t i = 0; i < MAX_POSITIONS && batch->positions[i]; i++) {
     if (batch->positions[i] == dim) return true;
@@ -49,6 +46,48 @@ bool batch_is_dim(const Shape *shape, uint32_t i, const Batch *batch) {
          is_positions(batch, shape->dims[i]);
 }
 
+/* The leading dimension that rows have behind a reshape that merges dimensions; else 0. */
+static int64_t merged_by(const Module *module, InstId id, const Batch *batch) {
+  const Shape *from = inst_shape(module, inst_operand(module, id, 0));
+  int64_t merged = merged_dims(from, inst_shape(module, id), batch->samples);
+  return merged ? merged : merged_dims(inst_shape(module, id), from, batch->samples);
+}
+
+/* The dimension that rows have when they are padded to what a product likes, or put one behind the
+ * other with others, as the two operands of a merged product are; else 0. */
+static int64_t grown_by(const Module *module, InstId id, const Batch *batch) {
+  enum { LITTLE_MORE = 8 }; /* one part of so many is added by padding at most */
+  const Shape *from = inst_shape(module, inst_operand(module, id, 0));
+  const Shape *to = inst_shape(module, id);
+  bool is_pad = inst_get(module, id)->opcode == OPCODE_PAD;
+  if (!shape_is_array(from) || !shape_is_array(to) || from->rank != to->rank) return 0;
+  int64_t grown = 0;
+  for (uint32_t i = 0; i < to->rank; i++) {
+    int64_t more = to->dims[i] - from->dims[i];
+    bool is_grown = batch_is_dim(from, i, batch) && more > 0 &&
+                    (!is_pad || more <= from->dims[i] / LITTLE_MORE);
+    if (is_grown) grown = to->dims[i];
+  }
+  return grown;
+}
+
+void batch_find_positions(const Module *module, Batch *batch) {
+  for (bool is_new = true; is_new;) {
+    uint32_t before = num_positions(batch);
+    for (InstId id = 0; id < module->insts.len; id++) {
+      const Instruction *inst = inst_get(module, id);
+      int64_t found = 0;
+      if (inst->flags & INST_DEAD || inst->num_operands == 0) continue;
+      if (inst->opcode == OPCODE_BITCAST || inst->opcode == OPCODE_RESHAPE)
+        found = merged_by(module, id, batch);
+      if (inst->opcode == OPCODE_PAD || inst->opcode == OPCODE_CONCATENATE)
+        found = grown_by(module, id, batch);
+      if (found) batch_add_positions(batch, found);
+    }
+    is_new = num_positions(batch) > before;
+  }
+}
+
 static uint32_t num_batch_dims(const Shape *shape, const Batch *batch) {
   uint32_t count = 0;
   for (uint32_t i = 0; shape_is_array(shape) && i < shape->rank; i++)
@@ -58,6 +97,125 @@ static uint32_t num_batch_dims(const Shape *shape, const Batch *batch) {
 
 bool batch_is_in(const Shape *shape, const Batch *batch) {
   return num_batch_dims(shape, batch) > 0;
+}
+
+/* ---- which it is ---- */
+
+int64_t batch_live_bytes(const Advisor *advisor, const Batch *batch) {
+  const Module *module = advisor->module;
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < advisor->live.len; i++) {
+    const LiveBuffer *live = &advisor->live.list[i];
+    const Shape *shape =
+        shape_get(&module->shapes,
+                  shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part));
+    bool is_given = inst_get(module, live->inst)->opcode == OPCODE_PARAMETER &&
+                    inst_get(module, live->inst)->parent == module->entry;
+    if (!is_given && !batch->is_version[live->inst] && shape_is_array(shape) &&
+        batch_is_in(shape, batch))
+      bytes += live->bytes;
+  }
+  return bytes;
+}
+
+static bool is_updated(const Module *module, InstId param, uint32_t part) {
+  UpdatedParams params = params_updated_by(module, output_maker(module, part));
+  for (uint32_t i = 0; i < params.len; i++) {
+    if (params.ids[i] == param) return true;
+  }
+  return false;
+}
+
+/* Whether a parameter is weights, or state, such as a cache: an output is a new version of it, or,
+ * where there are gradients, has its dimensions. */
+static bool is_state(const Module *module, InstId param, bool has_gradients) {
+  InstId root = comp_get(module, module->entry)->root;
+  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
+    if (!shape_compatible(&module->shapes, inst_get(module, param)->shape, shape)) continue;
+    if (has_gradients || is_updated(module, param, part)) return true;
+  }
+  return false;
+}
+
+/* Whether an argument has a dimension of this size that is not its first, or is state that has one.
+ */
+static bool is_other_size(const Module *module, int64_t size, bool has_gradients) {
+  const Computation *entry = comp_get(module, module->entry);
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    const Shape *shape = inst_shape(module, param);
+    for (uint32_t d = 0; shape_is_array(shape) && d < shape->rank; d++) {
+      if (shape->dims[d] == size && (d > 0 || is_state(module, param, has_gradients))) return true;
+    }
+  }
+  return false;
+}
+
+/* By InstId: whether an instruction makes an output that is a new version of an argument, such as a
+ * cache that is written in place: it stays where it is when the program is called for fewer
+ * samples. */
+static const bool *find_versions(const Module *module, Arena *out) {
+  InstId root = comp_get(module, module->entry)->root;
+  bool *is_version = arena_zarray(out, bool, module->insts.len);
+  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
+    InstId maker = output_maker(module, part);
+    UpdatedParams params = params_updated_by(module, maker);
+    bool is_one = false;
+    for (uint32_t i = 0; i < params.len; i++)
+      is_one |= shape_compatible(&module->shapes, inst_get(module, params.ids[i])->shape, shape);
+    if (is_one) is_version[maker] = true;
+    while (is_one && inst_get(module, maker)->opcode == OPCODE_GET_TUPLE_ELEMENT) {
+      maker = inst_operand(module, maker, 0);
+      is_version[maker] = true;
+    }
+  }
+  return is_version;
+}
+
+/* The bytes of what the program returns of each sample. */
+static int64_t returned_bytes(const Module *module, const Batch *batch) {
+  InstId root = comp_get(module, module->entry)->root;
+  int64_t bytes = 0;
+  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
+    ShapeId id = shape_part(&module->shapes, inst_get(module, root)->shape, part);
+    const Shape *shape = shape_get(&module->shapes, id);
+    bool is_version = batch->is_version && batch->is_version[output_maker(module, part)];
+    if (shape_is_array(shape) && batch_is_in(shape, batch) && !is_version)
+      bytes += target_sizes.of_part(module, id);
+  }
+  return bytes;
+}
+
+Batch batch_find(Advisor *advisor) {
+  const Module *module = advisor->module;
+  const Computation *entry = comp_get(module, module->entry);
+  bool gradients = advisor_has_gradients(advisor);
+  const bool *is_version = find_versions(module, advisor->arena);
+  Batch best = {0};
+  int64_t most = 0;
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    const Shape *shape = inst_shape(module, param);
+    if (!shape_is_array(shape) || shape->num_elements == 0) continue;
+    if (shape->rank == 0 || shape->dims[0] < 2) continue;
+    if (is_state(module, param, gradients)) continue;
+    Batch batch = {.samples = shape->dims[0], .is_version = is_version, .has_gradients = gradients};
+    if (shape->rank > 1) batch_add_positions(&batch, shape->dims[0] * shape->dims[1]);
+    batch.is_unique = !is_other_size(module, batch.samples, gradients);
+    batch_find_positions(module, &batch);
+    int64_t bytes = batch_live_bytes(advisor, &batch);
+    if (bytes <= most) continue;
+    const Metadata *metadata = inst_metadata(module, param);
+    Str name = metadata ? human_unescape(module_span(module, metadata->op_name), advisor->out)
+                        : inst_name(module, param);
+    most = bytes;
+    best = batch;
+    best.argument = arena_strndup(advisor->out, name.data, name.len);
+  }
+  best.returned_bytes = returned_bytes(module, &best);
+  return best;
 }
 
 /* ---- whether samples are separate ---- */
@@ -126,6 +284,16 @@ static bool mixes_samples(const Module *module, InstId id, const Batch *batch) {
   }
 }
 
+/* What makes an element of what a fusion returns; NO_ID for anything else. */
+static InstId element_maker(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
+  InstId fusion = inst_operand(module, id, 0);
+  if (inst_get(module, fusion)->opcode != OPCODE_FUSION) return NO_ID;
+  InstId root = comp_get(module, inst_callees(module, fusion)[0])->root;
+  if (inst_get(module, root)->opcode != OPCODE_TUPLE) return NO_ID;
+  return inst_operand(module, root, (uint32_t)inst_get(module, id)->index);
+}
+
 /* Marks what is computed from what is marked by one instruction: its result, and parameters of what
  * it calls. Returns whether something was new. */
 static bool mark_computed(const Module *module, InstId id, bool *is_marked) {
@@ -134,6 +302,11 @@ static bool mark_computed(const Module *module, InstId id, bool *is_marked) {
   bool is_fused = inst->opcode == OPCODE_FUSION || is_call;
   const Computation *callee = is_fused ? comp_get(module, inst_callees(module, id)[0]) : NULL;
   bool was_marked = is_marked[id], is_new = false;
+  InstId maker = element_maker(module, id);
+  if (maker != NO_ID) {
+    is_marked[id] |= is_marked[maker];
+    return is_marked[id] != was_marked;
+  }
   if (callee) is_marked[id] |= is_marked[callee->root];
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     if (!is_marked[inst_operand(module, id, i)]) continue;
@@ -164,6 +337,14 @@ static bool goes_on_from_sums(const Module *module, const Batch *batch, Arena *s
   }
   arena_free(arena);
   return is_found;
+}
+
+bool batch_is_crossed(const Module *module, const Batch *batch) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    bool is_dead = inst_get(module, id)->flags & INST_DEAD;
+    if (!is_dead && num_batch_dims(inst_shape(module, id), batch) > 1) return true;
+  }
+  return false;
 }
 
 bool batch_is_separate(const Module *module, const Batch *batch, Arena *scratch) {

@@ -9,6 +9,7 @@
 #include "advice/frames.h"
 #include "advice/layers.h"
 #include "advice/region_role.h"
+#include "advice/sample_gradients.h"
 #include "advice/shrink.h"
 #include "emit/human.h"
 #include "ir/attribute.h"
@@ -36,12 +37,44 @@ typedef struct Study {
   VEC(Region) regions;
 } Study;
 
+/* Whether an array is what a library's call works in, which the program does not know. */
+static bool is_workspace(const Module *module, InstId id, const Shape *shape) {
+  if (inst_get(module, id)->opcode == OPCODE_FUSION)
+    id = comp_get(module, inst_callees(module, id)[0])->root;
+  bool is_bytes = shape_is_array(shape) && shape->rank == 1 &&
+                  (shape->type == TYPE_S8 || shape->type == TYPE_U8);
+  return is_bytes && inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL &&
+         shape_is_tuple(inst_shape(module, id));
+}
+
+static bool is_sum_of_product(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_REDUCE &&
+         str_contains(inst_op_name(module, id), "dot_general");
+}
+
+static bool is_product(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return opcode == OPCODE_DOT || opcode == OPCODE_CONVOLUTION;
+}
+
+/* Whether an array has the parts of a product that XLA:GPU divides along what is summed up, and
+ * adds up behind it: the program does not know them. The sum has the name of the product. */
+static bool is_divided_product(const Module *module, InstId id, const Shape *shape) {
+  if (inst_get(module, id)->users.len != 1) return false;
+  InstId user = inst_users(module, id)[0];
+  return shape_is_array(shape) && shape->rank > 1 && inst_any_fused(module, id, is_product) &&
+         inst_any_fused(module, user, is_sum_of_product);
+}
+
 static void find_regions(Study *study) {
   const Advisor *advisor = study->advisor;
   const Module *module = advisor->module;
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     const LiveBuffer *live = &advisor->live.list[i];
     ShapeId shape = shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part);
+    const Shape *array = shape_get(&module->shapes, shape);
+    if (is_workspace(module, live->inst, array)) continue;
+    if (is_divided_product(module, live->inst, array)) continue;
     int64_t unpadded = region_unpadded(module, live->inst);
     int64_t count = unpadded ? unpadded : region_elements(module, shape);
     Region *found = NULL;
@@ -451,6 +484,9 @@ void advise_chunk(Advisor *advisor) {
   uint32_t num_proposed = 0;
   const bool *is_whole_user = find_whole_users(advisor->module, advisor->arena, advisor->scratch);
   find_regions(&study);
+  Batch batch = batch_find(advisor);
+  bool is_each =
+      batch.argument && batch.has_gradients && sample_gradients_are_much(advisor, &batch);
   if (study.regions.len)
     qsort(study.regions.data, study.regions.len, sizeof *study.regions.data, by_live_bytes);
   for (uint32_t i = 0; i < study.regions.len && num_proposed < MAX_REGIONS; i++) {
@@ -459,6 +495,9 @@ void advise_chunk(Advisor *advisor) {
     /* What a simulation holds has no place in the program. */
     if (advisor->is_sketch && !advisor_place(advisor, region->largest).file.len) continue;
     if (region->size.elements < 64) continue;
+    const Shape *shape = shape_get(&advisor->module->shapes, region->shape);
+    bool is_of_sample = is_each && sample_gradients_has_shape(advisor, &batch, shape);
+    if (is_of_sample) continue; /* their batch is divided (microbatches.c) */
     region->size = region_size(advisor, region->size.elements);
     if (!is_hourglass(advisor, region->size, is_whole_user)) continue;
     if (is_given(advisor, region->size) || !is_row_by_row(advisor, region)) continue;

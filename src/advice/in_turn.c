@@ -8,11 +8,15 @@
  * several joins them, and behind it lanes begin anew, as the heads of the next layer do. An
  * instruction has a key that is no less than those of what it depends on, and the order is that of
  * the keys. O(instructions * log instructions). */
+#include "advice/in_turn.h"
+
 #include <stdlib.h>
 
-#include "advice/advisor.h"
+#include "advice/cloning.h"
 #include "advice/frames.h"
+#include "advice/sample_gradients.h"
 #include "emit/human.h"
+#include "remat/algorithms/forward_end.h"
 #include "remat/rewrite/rewrite.h"
 
 enum {
@@ -32,13 +36,17 @@ typedef struct Lanes {
   CompId comp;
   Sequence sequence;
   const OpClass *op_class;
-  uint32_t *epoch;      /* by InstId: how many times lanes have been joined before */
-  uint32_t *lane;       /* by InstId: NO_ID = it depends on no lane, or on joined ones */
-  bool *is_end;         /* by InstId: it joins lanes, or adds one to what was joined */
-  int64_t *key;         /* by InstId */
-  uint32_t *num_lanes;  /* by epoch */
-  InstId join;          /* the first instruction that joins lanes; NO_ID = none */
-  bool is_one_gradient; /* a derivative joins them */
+  uint32_t *epoch;        /* by InstId: how many times lanes have been joined before */
+  uint32_t *lane;         /* by InstId: NO_ID = it depends on no lane, or on joined ones */
+  bool *is_end;           /* by InstId: it joins lanes, or adds one to what was joined */
+  int64_t *key;           /* by InstId */
+  const bool *is_product; /* by InstId */
+  uint32_t *depth;        /* by InstId: the most products in turn that lead to it */
+  uint32_t *first_depth;  /* by epoch: that of its first lane */
+  uint32_t *num_lanes;    /* by epoch */
+  InstId join;            /* the first instruction that joins lanes; NO_ID = none */
+  bool is_one_gradient;   /* a derivative joins them */
+  bool is_uneven;         /* the lanes are layers, of which some begin behind more products */
 } Lanes;
 
 static bool is_same_op(const Module *module, InstId a, InstId b) {
@@ -84,6 +92,8 @@ static OpClassVec find_classes(const Advisor *advisor, CompId comp, Arena *out) 
 static bool take(Lanes *lanes, InstId id, InstId from) {
   if (inst_get(lanes->module, from)->parent != lanes->comp) return false;
   uint32_t *epoch = &lanes->epoch[id], *lane = &lanes->lane[id];
+  uint32_t depth = lanes->depth[from] + lanes->is_product[from];
+  if (depth > lanes->depth[id]) lanes->depth[id] = depth;
   uint32_t other_epoch = lanes->epoch[from], other = lanes->lane[from];
   if (lanes->key[from] > lanes->key[id]) lanes->key[id] = lanes->key[from];
   bool is_later = other_epoch > *epoch;
@@ -123,7 +133,9 @@ static void add_inst(Lanes *lanes, InstId id) {
     return;
   }
   if (lanes->lane[id] != NO_ID || !is_same_op(module, id, lanes->op_class->first)) return;
-  uint32_t epoch = lanes->epoch[id];
+  uint32_t epoch = lanes->epoch[id], depth = lanes->depth[id];
+  if (lanes->num_lanes[epoch] == 0) lanes->first_depth[epoch] = depth;
+  lanes->is_uneven |= depth != lanes->first_depth[epoch];
   lanes->lane[id] = lanes->num_lanes[epoch]++;
   int64_t key = (int64_t)epoch * lanes->sequence.len + lanes->lane[id] + 1;
   if (key > lanes->key[id]) lanes->key[id] = key;
@@ -152,12 +164,15 @@ static void postpone(Lanes *lanes) {
 }
 
 /* The most lanes that there are at once. */
-static uint32_t find_lanes(Lanes *lanes, Arena *arena) {
+static uint32_t find_lanes(Lanes *lanes, Arena *arena, Arena *scratch) {
   uint32_t count = lanes->module->insts.len, most = 0;
   lanes->epoch = arena_zarray(arena, uint32_t, count);
   lanes->lane = arena_array(arena, uint32_t, count);
   lanes->is_end = arena_zarray(arena, bool, count);
   lanes->key = arena_zarray(arena, int64_t, count);
+  lanes->is_product = find_heavy(lanes->module, arena, scratch);
+  lanes->depth = arena_zarray(arena, uint32_t, count);
+  lanes->first_depth = arena_zarray(arena, uint32_t, (size_t)lanes->sequence.len + 1);
   lanes->num_lanes = arena_zarray(arena, uint32_t, (size_t)lanes->sequence.len + 1);
   memset(lanes->lane, 0xff, count * sizeof *lanes->lane);
   for (SchedPos pos = 0; pos < lanes->sequence.len; pos++)
@@ -168,6 +183,17 @@ static uint32_t find_lanes(Lanes *lanes, Arena *arena) {
   }
   if (most > 1) postpone(lanes);
   return most;
+}
+
+/* The number of parts that this operation tells; 0 if they are something else. */
+static uint32_t find_parts(const Advisor *advisor, CompId comp, const OpClass *op_class,
+                           Lanes *lanes, Arena *arena) {
+  *lanes = (Lanes){.module = advisor->module,
+                   .comp = comp,
+                   .sequence = advisor->schedule->of[comp],
+                   .op_class = op_class};
+  uint32_t count = find_lanes(lanes, arena, advisor->scratch);
+  return lanes->is_one_gradient || lanes->is_uneven ? 0 : count;
 }
 
 /* ---- order ---- */
@@ -196,39 +222,83 @@ static Sequence order_by_keys(const Lanes *lanes, Arena *out, Arena *arena) {
 
 /* ---- sums ---- */
 
+/* What a fusion adds up besides the result of one part, and what holds it until it is added. */
+typedef struct Added {
+  InstId value, helper;
+} Added;
+
+typedef VEC(Added) AddedVec;
+
+/* Whether an operand of a sum is a result of a part, as large as the sum. */
+static bool is_result(const Lanes *lanes, InstId operand, const Shape *sum) {
+  const Module *module = lanes->module;
+  const Shape *shape = inst_shape(module, operand);
+  return inst_get(module, operand)->parent == lanes->comp && lanes->lane[operand] != NO_ID &&
+         shape_is_array(sum) && shape_is_array(shape) && shape->num_elements == sum->num_elements;
+}
+
+static bool is_held(const AddedVec *added, InstId value) {
+  for (uint32_t i = 0; i < added->len; i++) {
+    if (added->data[i].value == value) return true;
+  }
+  return false;
+}
+
+/* Makes a sum read the first of the parts' results only. */
+static void add_to_first(const Lanes *lanes, Rewrite *rewrite, InstId sum, InstId first,
+                         AddedVec *added, Arena *arena) {
+  const Module *before = lanes->module;
+  for (uint32_t i = 0; i < inst_get(before, sum)->num_operands; i++) {
+    InstId operand = inst_operand(before, sum, i);
+    bool is_other = operand != first && inst_get(before, operand)->parent == lanes->comp &&
+                    lanes->lane[operand] != NO_ID &&
+                    inst_get(before, operand)->shape == inst_get(before, first)->shape &&
+                    lanes->lane[operand] != lanes->lane[first];
+    if (!is_other) continue;
+    rewrite_set_operand(rewrite, sum, i, first);
+    if (!is_held(added, operand))
+      *vec_push(arena, added) = (Added){operand, cloning_hold(rewrite, operand, operand)};
+  }
+}
+
+/* The sequence with helpers behind what they hold. */
+static Sequence with_helpers(Sequence old, const AddedVec *added, const Module *module, Arena *out,
+                             Arena *arena) {
+  InstId *helper_of = arena_array(arena, InstId, module->insts.len);
+  memset(helper_of, 0xff, module->insts.len * sizeof *helper_of);
+  for (uint32_t i = 0; i < added->len; i++)
+    helper_of[added->data[i].value] = added->data[i].helper;
+  Sequence sequence = {.ids = arena_array(out, InstId, old.len + added->len)};
+  for (SchedPos pos = 0; pos < old.len; pos++) {
+    sequence.ids[sequence.len++] = old.ids[pos];
+    InstId helper = helper_of[old.ids[pos]];
+    if (helper != NO_ID) sequence.ids[sequence.len++] = helper;
+  }
+  return sequence;
+}
+
 /* A fusion that adds up a result of each part, such as the gradients of microbatches, would keep
  * all of them. Behind a barrier each is added when it is there, in the memory of the first one: so
- * it reads the first one only. Returns the number of fusions that were changed. */
-static uint32_t add_up_in_turn(const Lanes *lanes, Module *module) {
+ * it reads the first one only, and the others live until they are made. Returns whether a fusion
+ * was changed. */
+static bool add_up_in_turn(const Lanes *lanes, rh_module *made, Arena *arena) {
   const Module *before = lanes->module;
-  Rewrite rewrite = rewrite_begin(module);
-  uint32_t num_changed = 0;
+  Rewrite rewrite = rewrite_begin(made->module);
+  AddedVec added = {0};
   for (SchedPos pos = 0; pos < lanes->sequence.len; pos++) {
     InstId id = lanes->sequence.ids[pos], first = NO_ID;
     if (inst_get(before, id)->opcode != OPCODE_FUSION || !lanes->is_end[id]) continue;
     const Shape *sum = inst_shape(before, id);
-    bool is_changed = false;
     for (uint32_t i = 0; i < inst_get(before, id)->num_operands; i++) {
       InstId operand = inst_operand(before, id, i);
-      const Shape *shape = inst_shape(before, operand);
-      bool is_part = inst_get(before, operand)->parent == lanes->comp &&
-                     lanes->lane[operand] != NO_ID && shape_is_array(sum) &&
-                     shape_is_array(shape) && shape->num_elements == sum->num_elements;
-      if (!is_part) continue;
+      if (!is_result(lanes, operand, sum)) continue;
       if (first == NO_ID || lanes->key[operand] < lanes->key[first]) first = operand;
     }
-    for (uint32_t i = 0; first != NO_ID && i < inst_get(before, id)->num_operands; i++) {
-      InstId operand = inst_operand(before, id, i);
-      bool is_other = operand != first && inst_get(before, operand)->parent == lanes->comp &&
-                      lanes->lane[operand] != NO_ID &&
-                      inst_get(before, operand)->shape == inst_get(before, first)->shape &&
-                      lanes->lane[operand] != lanes->lane[first];
-      if (is_other) rewrite_set_operand(&rewrite, id, i, first);
-      is_changed |= is_other;
-    }
-    num_changed += is_changed;
+    if (first != NO_ID) add_to_first(lanes, &rewrite, id, first, &added, arena);
   }
-  return num_changed;
+  Sequence *sequence = &made->schedule.of[lanes->comp];
+  if (added.len) *sequence = with_helpers(*sequence, &added, made->module, made->arena, arena);
+  return added.len > 0;
 }
 
 /* ---- advice ---- */
@@ -284,16 +354,13 @@ static void write_remedy(Advisor *advisor, const Lanes *lanes, uint32_t count, r
 
 static bool propose(Advisor *advisor, CompId comp, const OpClass *op_class) {
   Arena *arena = arena_new(arena_options(advisor->scratch));
-  Lanes lanes = {.module = advisor->module,
-                 .comp = comp,
-                 .sequence = advisor->schedule->of[comp],
-                 .op_class = op_class};
-  uint32_t count = find_lanes(&lanes, arena);
+  Lanes lanes;
+  uint32_t count = find_parts(advisor, comp, op_class, &lanes, arena);
   bool stays = false;
-  if (count > 1 && !lanes.is_one_gradient) {
+  if (count > 1) {
     rh_module *made = advisor_copy(advisor);
     made->schedule.of[comp] = order_by_keys(&lanes, made->arena, arena);
-    bool is_sketch = add_up_in_turn(&lanes, made->module) > 0;
+    bool is_sketch = add_up_in_turn(&lanes, made, arena);
     rh_remedy remedy = {.kind = "in-turn",
                         .confidence = "medium",
                         .num_instances = count,
@@ -301,14 +368,76 @@ static bool propose(Advisor *advisor, CompId comp, const OpClass *op_class) {
     write_remedy(advisor, &lanes, count, &remedy);
     stays = advisor_add_timed(advisor, &remedy, made, 0);
     int64_t before = advisor->before.counted_bytes;
-    bool is_worth =
+    bool is_much =
         stays && LEAST_SHARE * (before - advisor_last(advisor)->shown.counted_bytes) >= before;
-    if (stays && !is_worth) advisor_drop(advisor, advisor->remedies.len - 1);
-    stays &= is_worth;
+    if (stays && !is_much) advisor_drop(advisor, advisor->remedies.len - 1);
+    stays &= is_much;
     if (stays) advisor_last(advisor)->is_sketch |= is_sketch;
   }
   arena_free(arena);
   return stays;
+}
+
+/* Gradients of each sample are divided by samples (microbatches.c). */
+static bool is_of_samples(Advisor *advisor, const OpClass *op_class) {
+  Batch batch = batch_find(advisor);
+  const Shape *shape = inst_shape(advisor->module, op_class->first);
+  return batch.argument && batch.has_gradients && sample_gradients_are_much(advisor, &batch) &&
+         sample_gradients_has_shape(advisor, &batch, shape);
+}
+
+static bool is_worth(const Advisor *advisor, const OpClass *op_class) {
+  return op_class->num_live > 1 &&
+         LEAST_SHARE * op_class->live_bytes >= advisor->before.counted_bytes;
+}
+
+uint32_t *in_turn_parts(const Advisor *advisor, CompId comp, Arena *out) {
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  OpClassVec classes = find_classes(advisor, comp, arena);
+  Sequence sequence = advisor->schedule->of[comp];
+  uint32_t *parts = NULL;
+  for (uint32_t c = 0; c < classes.len && c < MAX_CLASSES && !parts; c++) {
+    Lanes lanes;
+    bool is_meant = is_worth(advisor, &classes.data[c]) &&
+                    find_parts(advisor, comp, &classes.data[c], &lanes, arena) > 1;
+    if (!is_meant) continue;
+    uint32_t *first = arena_zarray(arena, uint32_t, (size_t)sequence.len + 2); /* by epoch */
+    for (uint32_t epoch = 0; epoch <= sequence.len; epoch++)
+      first[epoch + 1] = first[epoch] + lanes.num_lanes[epoch];
+    parts = arena_array(out, uint32_t, sequence.len);
+    for (SchedPos pos = 0; pos < sequence.len; pos++) {
+      InstId id = sequence.ids[pos];
+      parts[pos] = lanes.lane[id] == NO_ID ? NO_ID : first[lanes.epoch[id]] + lanes.lane[id];
+    }
+  }
+  arena_free(arena);
+  return parts;
+}
+
+/* Whether something that is numbered in one way has two different numbers in the other. */
+static bool is_several(const uint32_t *numbers, const uint32_t *others, uint32_t num_others,
+                       SchedPos end, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t *first = arena_array(scratch, uint32_t, num_others); /* by the other number */
+  bool found = false;
+  memset(first, 0xff, num_others * sizeof *first);
+  for (SchedPos pos = 0; pos <= end && !found; pos++) {
+    if (numbers[pos] == NO_ID || others[pos] >= num_others) continue;
+    found = first[others[pos]] != NO_ID && first[others[pos]] != numbers[pos];
+    first[others[pos]] = numbers[pos];
+  }
+  arena_reset(scratch, mark);
+  return found;
+}
+
+bool in_turn_is_mixed(const uint32_t *parts, const Layers *layers, SchedPos end, Arena *scratch) {
+  if (!parts) return false;
+  uint32_t num_parts = 0;
+  for (SchedPos pos = 0; pos <= end; pos++) {
+    if (parts[pos] != NO_ID && parts[pos] >= num_parts) num_parts = parts[pos] + 1;
+  }
+  return is_several(parts, layers->instance_of, layers->num_instances, end, scratch) &&
+         is_several(layers->instance_of, parts, num_parts, end, scratch);
 }
 
 /* Of the entry, or of what runs at the peak, such as the body of a loop. Other frameworks than JAX
@@ -325,9 +454,8 @@ void advise_in_turn(Advisor *advisor) {
   OpClassVec classes = find_classes(advisor, comp, arena);
   bool is_done = false;
   for (uint32_t i = 0; i < classes.len && i < MAX_CLASSES && !is_done; i++) {
-    bool is_worth = classes.data[i].num_live > 1 &&
-                    LEAST_SHARE * classes.data[i].live_bytes >= advisor->before.counted_bytes;
-    is_done = is_worth && propose(advisor, comp, &classes.data[i]);
+    is_done = is_worth(advisor, &classes.data[i]) && !is_of_samples(advisor, &classes.data[i]) &&
+              propose(advisor, comp, &classes.data[i]);
   }
   arena_free(arena);
 }

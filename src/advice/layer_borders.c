@@ -8,6 +8,26 @@
 
 enum { MOST_MOVED = 64 }; /* instructions that may belong to either of two calls */
 
+/* Whether the call or the next one reads a value, in whatever form, behind `border`. */
+static bool is_read_across(const Finder *finder, const Layers *layers, InstId id, uint32_t number,
+                           SchedPos border) {
+  enum { MAX_FORMS = 32 };
+  const Module *module = finder->forward->module;
+  InstId forms[MAX_FORMS] = {id};
+  uint32_t len = 1;
+  for (uint32_t at = 0; at < len; at++) {
+    for (uint32_t i = 0; i < inst_get(module, forms[at])->users.len; i++) {
+      InstId reader = inst_users(module, forms[at])[i];
+      SchedPos user = finder->positions[reader];
+      if (user == NO_ID || user > finder->forward->end) continue;
+      if (inst_is_pass_through(module, reader) && len < MAX_FORMS) forms[len++] = reader;
+      uint32_t instance = layers->instance_of[user];
+      if (user >= border && (instance == number || instance == number + 1)) return true;
+    }
+  }
+  return false;
+}
+
 /* The bytes of arrays that a call makes before `border`, and that it or the next call reads behind
  * it. */
 static int64_t bytes_across(const Finder *finder, const Layers *layers, uint32_t number,
@@ -16,35 +36,76 @@ static int64_t bytes_across(const Finder *finder, const Layers *layers, uint32_t
   const Module *module = forward->module;
   int64_t bytes = 0;
   for (SchedPos pos = 0; pos < border; pos++) {
-    if (layers->instance_of[pos] != number) continue;
     InstId id = forward->sequence.ids[pos];
-    bool is_across = false;
-    for (uint32_t i = 0; i < inst_get(module, id)->users.len && !is_across; i++) {
-      SchedPos user = finder->positions[inst_users(module, id)[i]];
-      if (user == NO_ID || user < border || user > forward->end) continue;
-      uint32_t instance = layers->instance_of[user];
-      is_across = instance == number || instance == number + 1;
-    }
-    if (is_across && shape_is_array(inst_shape(module, id))) bytes += inst_shape(module, id)->bytes;
+    bool is_made = layers->instance_of[pos] == number && !inst_is_pass_through(module, id) &&
+                   shape_is_array(inst_shape(module, id));
+    if (is_made && is_read_across(finder, layers, id, number, border))
+      bytes += inst_shape(module, id)->bytes;
   }
   return bytes;
+}
+
+/* What the calls of a function have of a role. */
+typedef struct RoleUse {
+  uint32_t num_all; /* in all calls */
+  uint32_t num_own; /* in the call that is looked at, so far */
+} RoleUse;
+
+/* Roles, and those of one size: what weights are put together by has the name of what is done with
+ * them, but calls may be of different sizes. */
+typedef struct RoleUses {
+  Roles roles;
+  RoleUse *list; /* by role */
+} RoleUses;
+
+static RoleUse *use_of(const Finder *finder, RoleUses *uses, uint64_t key, SchedPos pos) {
+  const Role *role = role_of(&uses->roles, key, pos, finder->scratch);
+  return &uses->list[role - uses->roles.list.data];
+}
+
+static uint64_t sized_key(const Finder *finder, InstId id) {
+  const Shape *shape = inst_shape(finder->forward->module, id);
+  uint64_t size = shape_is_array(shape) ? (uint64_t)shape->num_elements : 0;
+  return hash_mix(role_key(finder, id), size);
+}
+
+static RoleUses find_uses(const Finder *finder, const Layers *layers) {
+  const ForwardPart *forward = finder->forward;
+  RoleUses uses = {.list = arena_zarray(finder->scratch, RoleUse, 2 * ((size_t)forward->end + 1))};
+  for (SchedPos pos = 0; pos <= forward->end; pos++) {
+    InstId id = forward->sequence.ids[pos];
+    if (!layer_is_work(forward->module, id)) continue;
+    bool is_inside = layers->instance_of[pos] != NO_ID;
+    use_of(finder, &uses, role_key(finder, id), pos)->num_all += is_inside;
+    use_of(finder, &uses, sized_key(finder, id), pos)->num_all += is_inside;
+  }
+  return uses;
+}
+
+/* Whether an instruction is one that each call has, and has not more often in this call than in
+ * others: what comes once more is of the next one. */
+static bool is_in_each(const Finder *finder, RoleUses *uses, uint32_t count, SchedPos pos) {
+  InstId id = finder->forward->sequence.ids[pos];
+  if (!layer_is_work(finder->forward->module, id)) return false;
+  RoleUse *use = use_of(finder, uses, role_key(finder, id), pos);
+  RoleUse *sized = use_of(finder, uses, sized_key(finder, id), pos);
+  use->num_own++;
+  sized->num_own++;
+  if (sized->num_all >= count) use = sized;
+  return use->num_all >= count && use->num_own <= (use->num_all + count - 1) / count;
 }
 
 /* What follows the last instruction that each call has may be the end of this call, or the
  * beginning of the next one where the first call was fused otherwise. The border is where the
  * fewest bytes are handed on, the last such place. */
-void layers_move_border(const Finder *finder, Layers *layers, Roles *roles, uint32_t count,
-                        uint32_t number) {
+void layers_move_border(const Finder *finder, Layers *layers, uint32_t count, uint32_t number) {
   const ForwardPart *forward = finder->forward;
-  const Module *module = forward->module;
   SchedPos tail[MOST_MOVED];
   uint32_t len = 0;
+  RoleUses uses = find_uses(finder, layers);
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     if (layers->instance_of[pos] != number) continue;
-    InstId id = forward->sequence.ids[pos];
-    bool is_in_each = layer_is_work(module, id) &&
-                      role_of(roles, role_key(finder, id), pos, finder->scratch)->count >= count;
-    if (is_in_each) {
+    if (is_in_each(finder, &uses, count, pos)) {
       len = 0;
     } else if (len < MOST_MOVED) {
       tail[len++] = pos;
@@ -66,7 +127,8 @@ void layers_move_border(const Finder *finder, Layers *layers, Roles *roles, uint
 /* ---- what a position alone does not tell ---- */
 
 /* What has no place in the program, such as a conversion that XLA adds or a call of a kernel that
- * it makes of several operations, goes with what it is computed from. */
+ * it makes of several operations, goes with what it is computed from, with the last call of it:
+ * weights are put together before the first one. */
 void layers_add_nameless(const Finder *finder, Layers *layers) {
   const ForwardPart *forward = finder->forward;
   const Module *module = forward->module;
@@ -78,7 +140,9 @@ void layers_add_nameless(const Finder *finder, Layers *layers) {
       SchedPos operand = finder->positions[inst_operand(module, id, i)];
       if (operand == NO_ID || operand > forward->end) continue;
       uint32_t instance = layers->instance_of[operand];
-      if (instance != NO_ID) layers->instance_of[pos] = instance;
+      uint32_t own = layers->instance_of[pos];
+      if (instance != NO_ID && (own == NO_ID || instance > own))
+        layers->instance_of[pos] = instance;
     }
   }
 }

@@ -60,6 +60,39 @@ static bool begins_before(const Finder *finder, const Call *call, int32_t caller
   return false;
 }
 
+/* Whether the backward part reads a value in derivatives of the function only. */
+static bool is_of_call_later(const Finder *finder, const Call *call, InstId id) {
+  const Module *module = finder->forward->module;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+    InstId user = inst_users(module, id)[i];
+    SchedPos pos = finder->positions[user];
+    bool is_early = pos != NO_ID && pos <= finder->forward->end;
+    if (!is_early && !call_on_stack(module, frame_of(module, finder->named[user]), call))
+      return false;
+  }
+  return true;
+}
+
+/* Whether a fusion reads one array of its own size and nothing else that is large: what comes
+ * before the call, such as adding a bias, is little, and that array is as good as what the call is
+ * given, which waits in place of it. */
+static bool reads_what_is_given(const Finder *finder, const Call *call, InstId id) {
+  enum { MUCH_SMALLER = 8 };
+  const Module *module = finder->forward->module;
+  const Shape *own = inst_shape(module, id);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    const Shape *shape = inst_shape(module, operand);
+    if (!shape_is_array(shape) || !shape_is_array(own)) return false;
+    if (MUCH_SMALLER * shape->num_elements < own->num_elements) continue;
+    bool is_alike = shape->num_elements == own->num_elements && shape->type == own->type;
+    if (!is_alike || !is_of_call_later(finder, call, operand)) return false;
+    count++;
+  }
+  return count == 1;
+}
+
 /* One function, as it is numbered. */
 typedef struct Numbering {
   Finder *finder;
@@ -133,12 +166,13 @@ static void number_from(const Numbering *numbering, int32_t caller, Roles *roles
     uint32_t earlier = num_begun == 0 ? call_read(finder, layers, pos) : NO_ID;
     if (earlier != NO_ID) layers->instance_of[pos] = earlier;
     if (earlier != NO_ID) continue;
-    numbering->begins[pos] = begins_before(finder, numbering->call, caller, id);
+    numbering->begins[pos] = begins_before(finder, numbering->call, caller, id) &&
+                             !reads_what_is_given(finder, numbering->call, id);
     if (!numbering->begins[pos]) layers->instance_of[pos] = number;
     layers->num_instances = number + 1;
   }
   for (uint32_t i = number - (num_begun > 0 ? num_begun - 1 : 0); i < number; i++)
-    layers_move_border(finder, layers, roles, begin.count, i);
+    layers_move_border(finder, layers, begin.count, i);
 }
 
 /* Numbers the calls of a function. Calls from different frames are different ones. */

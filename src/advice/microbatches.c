@@ -4,7 +4,8 @@
  * Simulated by arrays with fewer samples. Without a limit, it is what remains to be said where
  * nothing else takes much away. */
 #include "advice/batch.h"
-#include "advice/layers.h"
+#include "advice/present_barriers.h"
+#include "advice/sample_gradients.h"
 #include "advice/shrink.h"
 #include "advice/updates.h"
 #include "emit/human.h"
@@ -27,110 +28,23 @@ static ShapeId shrink_batch(Module *module, ShapeId array, const void *context) 
   return shape_array(&module->shapes, &spec);
 }
 
-/* The bytes of temporaries and outputs at the peak that have the batch in their shapes. */
-static int64_t live_bytes(const Advisor *advisor, const Batch *batch) {
-  const Module *module = advisor->module;
-  int64_t bytes = 0;
-  for (uint32_t i = 0; i < advisor->live.len; i++) {
-    const LiveBuffer *live = &advisor->live.list[i];
-    const Shape *shape =
-        shape_get(&module->shapes,
-                  shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part));
-    bool is_given = inst_get(module, live->inst)->opcode == OPCODE_PARAMETER &&
-                    inst_get(module, live->inst)->parent == module->entry;
-    if (!is_given && shape_is_array(shape) && batch_is_in(shape, batch)) bytes += live->bytes;
-  }
-  return bytes;
-}
-
-static bool is_updated(const Module *module, InstId param, uint32_t part) {
-  UpdatedParams params = params_updated_by(module, output_maker(module, part));
-  for (uint32_t i = 0; i < params.len; i++) {
-    if (params.ids[i] == param) return true;
-  }
-  return false;
-}
-
-/* Whether a parameter is weights, or state, such as a cache: an output is a new version of it, or,
- * where there are gradients, has its dimensions. */
-static bool is_state(const Module *module, InstId param, bool has_gradients) {
-  InstId root = comp_get(module, module->entry)->root;
-  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
-    ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
-    if (!shape_compatible(&module->shapes, inst_get(module, param)->shape, shape)) continue;
-    if (has_gradients || is_updated(module, param, part)) return true;
-  }
-  return false;
-}
-
-/* Whether an argument has a dimension of this size that is not its first, or is state that has one.
- */
-static bool is_other_size(const Module *module, int64_t size, bool has_gradients) {
-  const Computation *entry = comp_get(module, module->entry);
-  for (uint32_t i = 0; i < entry->params.len; i++) {
-    InstId param = id_list(module, entry->params)[i];
-    const Shape *shape = inst_shape(module, param);
-    for (uint32_t d = 0; shape_is_array(shape) && d < shape->rank; d++) {
-      if (shape->dims[d] == size && (d > 0 || is_state(module, param, has_gradients))) return true;
-    }
-  }
-  return false;
-}
-
-/* The bytes of what the program returns of each sample. */
-static int64_t returned_bytes(const Module *module, const Batch *batch) {
-  InstId root = comp_get(module, module->entry)->root;
-  int64_t bytes = 0;
-  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
-    ShapeId id = shape_part(&module->shapes, inst_get(module, root)->shape, part);
-    const Shape *shape = shape_get(&module->shapes, id);
-    if (shape_is_array(shape) && batch_is_in(shape, batch))
-      bytes += target_sizes.of_part(module, id);
-  }
-  return bytes;
-}
-
-/* The argument whose leading dimension most of the peak has. */
-static Batch find_batch(Advisor *advisor) {
-  const Module *module = advisor->module;
-  const Computation *entry = comp_get(module, module->entry);
-  bool gradients = advisor_has_gradients(advisor);
-  Batch best = {0};
-  int64_t most = 0;
-  for (uint32_t i = 0; i < entry->params.len; i++) {
-    InstId param = id_list(module, entry->params)[i];
-    const Shape *shape = inst_shape(module, param);
-    if (!shape_is_array(shape) || shape->num_elements == 0) continue;
-    if (shape->rank == 0 || shape->dims[0] < 2) continue;
-    if (is_state(module, param, gradients)) continue;
-    Batch batch = {.samples = shape->dims[0], .has_gradients = gradients};
-    if (shape->rank > 1) batch_add_positions(&batch, shape->dims[0] * shape->dims[1]);
-    batch_find_positions(module, &batch);
-    batch.is_unique = !is_other_size(module, batch.samples, gradients);
-    int64_t bytes = live_bytes(advisor, &batch);
-    if (bytes <= most) continue;
-    const Metadata *metadata = inst_metadata(module, param);
-    Str name = metadata ? human_unescape(module_span(module, metadata->op_name), advisor->out)
-                        : inst_name(module, param);
-    most = bytes;
-    best = batch;
-    best.argument = arena_strndup(advisor->out, name.data, name.len);
-  }
-  best.returned_bytes = returned_bytes(module, &best);
-  return best;
-}
-
 /* What is done with the parts. */
 typedef enum BatchUse {
-  BATCH_SUMMED,   /* gradients are added up */
+  BATCH_SUMMED,  /* gradients are added up */
+  BATCH_EACH,    /* the same, and each sample has gradients of its own before that */
+  BATCH_SMALLER, /* samples are compared with each other, so that gradients of parts would be others
+                  */
   BATCH_RETURNED, /* most of what has the batch in its shape is returned: it can be taken away */
   BATCH_MAPPED, /* no gradients, and no sample needs another one: the program goes through parts */
   BATCH_WHOLE,  /* no gradients, and samples need each other, as the rows of equations do */
 } BatchUse;
 
 static BatchUse use_of(const Advisor *advisor, const Batch *batch) {
-  bool is_returned = 2 * batch->returned_bytes > live_bytes(advisor, batch);
-  if (batch->has_gradients) return is_returned ? BATCH_RETURNED : BATCH_SUMMED;
+  bool is_returned = 2 * batch->returned_bytes > batch_live_bytes(advisor, batch);
+  if (batch->has_gradients && is_returned) return BATCH_RETURNED;
+  if (batch->has_gradients && sample_gradients_are_much(advisor, batch)) return BATCH_EACH;
+  if (batch->has_gradients)
+    return batch_is_crossed(advisor->module, batch) ? BATCH_SMALLER : BATCH_SUMMED;
   if (!batch_is_separate(advisor->module, batch, advisor->scratch)) return BATCH_WHOLE;
   return is_returned ? BATCH_RETURNED : BATCH_MAPPED;
 }
@@ -216,10 +130,25 @@ static rh_text code_of_pieces(const Advisor *advisor, const Batch *batch) {
   }
 }
 
+/* Of gradients that vmap makes for each row. Only JAX has it. */
+static rh_text code_of_each(const Advisor *advisor, const Batch *batch) {
+  return advice_text(
+      advisor->out,
+      "parts = jax.tree.map(lambda x: x.reshape(%lld, -1, *x.shape[1:]), (%s,))\n"
+      "add = lambda total, part: (jax.tree.map(lambda t, g: t + g.sum(0), total, each(*part)), "
+      "None)  # each: the vmap of these rows\n"
+      "total, _ = jax.lax.scan(add, zeros, parts)  # zeros: as the weights are",
+      (long long)batch->parts, batch_arguments(advisor, batch));
+}
+
 static rh_text code_of_use(const Advisor *advisor, const Batch *batch, BatchUse use) {
+  rh_text smaller =
+      advice_text(advisor->out, "batch_size = %lld", (long long)(batch->samples / batch->parts));
   switch (use) {
     case BATCH_RETURNED: return code_of_calls(advisor, (long long)batch->parts);
     case BATCH_MAPPED: return code_of_pieces(advisor, batch);
+    case BATCH_EACH: return code_of_each(advisor, batch);
+    case BATCH_SMALLER: return smaller;
     default:
       return code_of(advisor, (long long)batch->parts, (long long)(batch->samples / batch->parts));
   }
@@ -244,6 +173,15 @@ static rh_text title_of(const Advisor *advisor, const Batch *batch, BatchUse use
                          "go through the %s rows of `%s` in %lld parts of %s, one after the "
                          "other",
                          all, batch->argument, parts, some);
+    case BATCH_EACH:
+      return advice_text(
+          advisor->out,
+          "add up the gradients of the %s rows of `%s` in %lld parts of %s: each row "
+          "has gradients of its own, all of them at once",
+          all, batch->argument, parts, some);
+    case BATCH_SMALLER:
+      return advice_text(advisor->out, "use a batch of %s (`%s` has %s now)", some, batch->argument,
+                         all);
     default:
       return advice_text(advisor->out,
                          "use a batch of %s, or add up the gradients of %lld batches of %s "
@@ -253,7 +191,7 @@ static rh_text title_of(const Advisor *advisor, const Batch *batch, BatchUse use
 }
 
 static rh_text explanation_of(const Advisor *advisor, const Batch *batch, BatchUse use) {
-  int64_t bytes = use == BATCH_RETURNED ? batch->returned_bytes : live_bytes(advisor, batch);
+  int64_t bytes = use == BATCH_RETURNED ? batch->returned_bytes : batch_live_bytes(advisor, batch);
   const char *size = human_bytes(bytes).text;
   switch (use) {
     case BATCH_RETURNED:
@@ -266,6 +204,17 @@ static rh_text explanation_of(const Advisor *advisor, const Batch *batch, BatchU
                          "%s at the peak have the rows in their shape, and no row is computed "
                          "from others. What is computed is the same, and only what is returned is "
                          "held of all rows.",
+                         size);
+    case BATCH_EACH:
+      return advice_text(
+          advisor->out,
+          "The derivative is under `vmap`, so that each weight has one gradient for "
+          "each row, %s of them at the peak, and only sums over the rows are needed.",
+          human_bytes(sample_gradients_bytes(advisor, batch)).text);
+    case BATCH_SMALLER:
+      return advice_text(advisor->out,
+                         "%s at the peak have the batch in their shape, and rows are compared with "
+                         "each other: gradients of smaller batches do not add up to the same.",
                          size);
     default:
       return advice_text(
@@ -287,18 +236,41 @@ static ShapeId shrink_between(Module *module, InstId id, uint32_t part, ShapeId 
   return is_whole ? array : shrink_batch(module, array, context);
 }
 
+/* Whether something else is sure to take a quarter of the memory away. */
+static bool has_other(const Advisor *advisor) {
+  for (uint32_t i = 0; i < advisor->remedies.len; i++) {
+    const rh_remedy *remedy = &advisor->remedies.data[i].shown;
+    if (remedy->confidence[0] != 'l' && 4 * remedy->saved_bytes >= advisor->before.counted_bytes)
+      return true;
+  }
+  return false;
+}
+
+/* Gradients of smaller batches are a last resort, unless it is all that there is: then it is sure
+ * as far as no sample is computed from others. */
+static const char *confidence_of(const Advisor *advisor, const Batch *batch, BatchUse use) {
+  if (use == BATCH_SMALLER) return "low";
+  if (use != BATCH_SUMMED) return "medium";
+  if (advisor->is_later || advisor->request->limit_bytes != INT64_MAX) return "low";
+  bool is_most = 2 * batch_live_bytes(advisor, batch) > advisor->before.counted_bytes;
+  bool is_all = is_most && !has_other(advisor) && !present_has_recomputed(advisor->module) &&
+                batch_is_separate(advisor->module, batch, advisor->scratch);
+  return is_all ? "medium" : "low";
+}
+
 static bool propose(Advisor *advisor, const Batch *batch) {
   BatchUse use = use_of(advisor, batch);
-  if (use == BATCH_WHOLE) return false;
+  bool is_asked = advisor->request->limit_bytes != INT64_MAX;
+  if (use == BATCH_WHOLE || (use == BATCH_SMALLER && !is_asked)) return false;
   rh_module *made = use == BATCH_MAPPED ? shrink_parts(advisor, shrink_between, batch)
                                         : shrink_module(advisor, shrink_batch, batch);
   rh_remedy remedy = {.kind = "microbatches",
-                      .confidence = use == BATCH_SUMMED ? "low" : "medium",
+                      .confidence = confidence_of(advisor, batch, use),
                       .title = title_of(advisor, batch, use),
                       .code = code_of_use(advisor, batch, use),
                       .explanation = explanation_of(advisor, batch, use),
                       .num_chunks = batch->parts,
-                      .bytes_at_peak = live_bytes(advisor, batch),
+                      .bytes_at_peak = batch_live_bytes(advisor, batch),
                       .argument = {batch->argument, strlen(batch->argument)}};
   return advisor_add_timed(advisor, &remedy, made, 0);
 }
@@ -313,25 +285,16 @@ static void propose_parts(Advisor *advisor, Batch batch) {
   }
 }
 
-/* Whether something else is sure to take a quarter of the memory away. */
-static bool has_other(const Advisor *advisor) {
-  for (uint32_t i = 0; i < advisor->remedies.len; i++) {
-    const rh_remedy *remedy = &advisor->remedies.data[i].shown;
-    if (remedy->confidence[0] != 'l' && 4 * remedy->saved_bytes >= advisor->before.counted_bytes)
-      return true;
-  }
-  return false;
-}
-
 /* Without a limit, where much of the memory is that of the batch: half of it, or a quarter where
  * gradients are added up, which is said with little confidence. What is returned is held in any
  * case, unless it is taken away. */
 static void propose_usual(Advisor *advisor, Batch batch) {
   int64_t whole = advisor->before.counted_bytes;
-  int64_t held = live_bytes(advisor, &batch) - batch.returned_bytes;
+  int64_t held = batch_live_bytes(advisor, &batch) - batch.returned_bytes;
   int64_t least = batch.has_gradients ? whole / 4 : whole / 2;
   bool is_returned = 2 * batch.returned_bytes > whole;
-  if (!is_returned && (has_other(advisor) || held <= least)) return;
+  bool is_each = batch.has_gradients && sample_gradients_are_much(advisor, &batch);
+  if (!is_returned && !is_each && (has_other(advisor) || held <= least)) return;
   for (batch.parts = USUAL_PARTS; batch.parts <= MOST_USUAL_PARTS; batch.parts++) {
     if (batch.samples % batch.parts) continue;
     (void)propose(advisor, &batch);
@@ -343,7 +306,7 @@ void advise_microbatches(Advisor *advisor) {
   const AdviceRequest *request = advisor->request;
   if (advisor->before.counted_bytes <= request->limit_bytes && request->limit_bytes != INT64_MAX)
     return;
-  Batch batch = find_batch(advisor);
+  Batch batch = batch_find(advisor);
   if (!batch.argument) return;
   if (request->limit_bytes != INT64_MAX) {
     propose_parts(advisor, batch);

@@ -4,18 +4,46 @@
 
 /* ---- whose order it is ---- */
 
-enum { EXACT_PART = 200 }; /* temporaries may differ by one part of so many */
+enum {
+  EXACT_PART = 200, /* temporaries may differ by one part of so many */
+  MOVED_PART = 10, /* an instruction is moved by at most one part of so many of the sequence, in the
+                      mean */
+};
 
-static int64_t temp_bytes_of(const Module *module, const Scheduler *scheduler, Arena *scratch) {
+/* An order that a scheduler gives a module, beside its own one. */
+typedef struct Order {
+  int64_t temp_bytes;
+  double moved; /* how far instructions of the entry are moved in the mean, as a share of all */
+} Order;
+
+static double moved_between(const Module *module, Sequence own, Sequence other, Arena *arena) {
+  SchedPos *positions = arena_zarray(arena, SchedPos, module->insts.len);
+  double sum = 0, count = 0;
+  for (SchedPos pos = 0; pos < other.len; pos++)
+    positions[other.ids[pos]] = pos;
+  for (SchedPos pos = 0; pos < own.len; pos++) {
+    const Instruction *inst = inst_get(module, own.ids[pos]);
+    bool is_placed = inst->num_operands > 0 && !inst_is_pass_through(module, own.ids[pos]);
+    if (!is_placed) continue; /* arguments are anywhere */
+    double moved = (double)positions[own.ids[pos]] - pos;
+    sum += moved < 0 ? -moved : moved;
+    count++;
+  }
+  return count > 0 ? sum / (count * own.len) : 0;
+}
+
+static Order order_of(const Module *module, Sequence own, const Scheduler *scheduler,
+                      Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   ScheduleContext context = schedule_context_build(module, arena, scratch);
   Schedule schedule;
   scheduler->run(&context, &schedule, arena, scratch);
   MemoryProfile profile =
       memory_model_find("heap")->measure(module, &schedule, NULL, arena, scratch);
-  int64_t bytes = memory_of_profile(&profile).temp_bytes;
+  Order order = {memory_of_profile(&profile).temp_bytes,
+                 moved_between(module, own, schedule.of[module->entry], arena)};
   arena_free(arena);
-  return bytes;
+  return order;
 }
 
 static int64_t total_bytes_of(const Module *module, const Schedule *schedule, Arena *scratch) {
@@ -47,15 +75,19 @@ static void add_present(Module *module, const Schedule *schedule, Arena *scratch
   }
 }
 
-/* The usual one of the target first: where several take as much, it is that one. */
-static const Scheduler *scheduler_of(const Module *module, int64_t temp_bytes, Arena *scratch) {
+/* The one that takes as much in an order that is near, the usual one of the target first; NULL if
+ * there is none. Several may take as much in an order that has nothing to do with the module's. */
+static const Scheduler *scheduler_of(const Module *module, Sequence own, int64_t temp_bytes,
+                                     Arena *scratch) {
   static const char *const by_default[] = {"default", "bfs", "list-values", "dfs", "postorder"};
   static const char *const of_cpu[] = {"bfs", "default", "list-values", "dfs", "postorder"};
   bool is_cpu = strcmp(module->backend.target->name, "cpu") == 0;
   for (size_t i = 0; i < sizeof of_cpu / sizeof *of_cpu; i++) {
     const Scheduler *scheduler = scheduler_find((is_cpu ? of_cpu : by_default)[i]);
-    int64_t more = temp_bytes_of(module, scheduler, scratch) - temp_bytes;
-    if (EXACT_PART * (more < 0 ? -more : more) <= temp_bytes) return scheduler;
+    Order order = order_of(module, own, scheduler, scratch);
+    int64_t more = order.temp_bytes - temp_bytes;
+    bool is_exact = EXACT_PART * (more < 0 ? -more : more) <= temp_bytes;
+    if (is_exact && order.moved * MOVED_PART <= 1) return scheduler;
   }
   return NULL;
 }
@@ -63,11 +95,12 @@ static const Scheduler *scheduler_of(const Module *module, int64_t temp_bytes, A
 void order_find_scheduler(AdviceRequest *request, int64_t temp_bytes, Arena *scratch) {
   Module *module = request->module->module;
   if (strcmp(module->backend.target->name, "tpu") == 0) return;
-  request->scheduler = scheduler_of(module, temp_bytes, scratch);
+  Sequence own = request->module->schedule.of[module->entry];
+  request->scheduler = scheduler_of(module, own, temp_bytes, scratch);
   if (request->scheduler || !present_has_recomputed(module)) return;
   Module *behind = module_copy(module);
   add_present(behind, &request->module->schedule, scratch);
-  request->scheduler = scheduler_of(behind, temp_bytes, scratch);
+  request->scheduler = scheduler_of(behind, own, temp_bytes, scratch);
   request->is_behind_barriers = request->scheduler != NULL;
   module_free(behind);
 }

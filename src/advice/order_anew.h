@@ -10,9 +10,9 @@
 #include "advice/layers.h"
 #include "schedule/scheduler.h"
 
-/* Fills in the request's scheduler: the one whose order of the module takes as many temporaries as
- * its own one, if need be with barriers in place of those of checkpoints that are there. None is
- * found if the text fixes the order, as that of XLA:TPU does. */
+/* Fills in the request's scheduler: the one whose order of the module is near its own one and takes
+ * as many temporaries, if need be with barriers in place of those of checkpoints that are there.
+ * None is found if the text fixes the order, as that of XLA:TPU does. */
 void order_find_scheduler(AdviceRequest *request, int64_t temp_bytes, Arena *scratch);
 
 /* Gives all computations of a simulated module the order of that scheduler if it takes less memory

@@ -29,11 +29,31 @@ static bool is_batch_convolution(const Module *module, InstId id) {
   return false;
 }
 
+/* How often a derivative is under vmap, `vmap(jvp())`: the checkpoint has decided before that adds
+ * its dimension of a batch to each product. */
+static uint32_t num_vmaps_around(const Module *module, InstId id) {
+  static const char vmap[] = "vmap(", jvp[] = "jvp(", transpose[] = "transpose(";
+  Str name = inst_op_name(module, id);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < name.len; i++) {
+    const char *at = name.data + i;
+    uint32_t rest = name.len - i;
+    bool is_derivative =
+        (rest >= sizeof jvp && memcmp(at, jvp, sizeof jvp - 1) == 0) ||
+        (rest >= sizeof transpose && memcmp(at, transpose, sizeof transpose - 1) == 0);
+    if (is_derivative) return count;
+    if (name.data[i] == '/') count = 0;
+    count += rest >= sizeof vmap && memcmp(at, vmap, sizeof vmap - 1) == 0;
+  }
+  return 0;
+}
+
 static bool has_batch_dims(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  if (opcode == OPCODE_CONVOLUTION) return is_batch_convolution(module, id);
+  uint32_t num_around = num_vmaps_around(module, id);
+  if (opcode == OPCODE_CONVOLUTION) return num_around == 0 && is_batch_convolution(module, id);
   return opcode == OPCODE_DOT && inst_attr(module, id, ATTR_LHS_BATCH_DIMS) &&
-         inst_attr_ints(module, id, ATTR_LHS_BATCH_DIMS).len > 0;
+         inst_attr_ints(module, id, ATTR_LHS_BATCH_DIMS).len > num_around;
 }
 
 static bool is_program_convolution(const Module *module, InstId id) {

@@ -231,11 +231,50 @@ static Found find_values(Restoring *restoring, Sequence sequence, SchedPos forwa
   return found;
 }
 
+/* A value, and what is read in its place. */
+typedef struct Form {
+  InstId old, form;
+} Form;
+
+/* Makes all readers read the form of a value of the forward part, which keeps bitcasts and
+ * get-tuple-elements of it among its positions, before what takes the place of the value, though
+ * only the backward part reads them. Their readers read clones of them, behind these positions. */
+static void replace_early(Rewrite *rewrite, Form first, const bool *is_early, Sequence *sequence,
+                          Arena *scratch) {
+  Module *module = rewrite->module;
+  Arena *arena = arena_new(arena_options(scratch));
+  VEC(Form) work = {0};
+  *vec_push(arena, &work) = first;
+  for (uint32_t at = 0; at < work.len; at++) {
+    Form own = work.data[at];
+    uint32_t num_users = inst_get(module, own.old)->users.len;
+    InstId *users = arena_array(arena, InstId, num_users);
+    for (uint32_t u = 0; u < num_users; u++)
+      users[u] = inst_users(module, own.old)[u];
+    for (uint32_t u = 0; u < num_users; u++) {
+      InstId user = users[u];
+      if (is_early[user] && inst_is_pass_through(module, user)) {
+        InstId clone = rewrite_clone(rewrite, user, scratch);
+        rewrite_set_operand(rewrite, clone, 0, own.form);
+        sequence->ids[sequence->len++] = clone;
+        *vec_push(arena, &work) = (Form){user, clone};
+        continue;
+      }
+      for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {
+        if (inst_operand(module, user, i) == own.old)
+          rewrite_set_operand(rewrite, user, i, own.form);
+      }
+    }
+  }
+  arena_free(arena);
+}
+
 /* Makes all readers read the original. Fusions read it in the form that it has: XLA fuses what
- * changes the form with them. Positions of the forward part stay: what stands for a value of it
- * comes behind it. Returns whether a fusion reads another form than it expects. */
-static bool replace(Rewrite *rewrite, InstId id, InstId original, Sequence *sequence,
-                    Arena *scratch) {
+ * changes the form with them. Positions of the forward part stay (`is_early`, by InstId): what
+ * stands for a value of it comes behind it. Returns whether a fusion reads another form than it
+ * expects. */
+static bool replace(Rewrite *rewrite, InstId id, InstId original, const bool *is_early,
+                    Sequence *sequence, Arena *scratch) {
   Module *module = rewrite->module;
   ShapeId shape = inst_get(module, id)->shape;
   bool is_same = inst_get(module, original)->shape == shape, is_sketch = false;
@@ -256,7 +295,11 @@ static bool replace(Rewrite *rewrite, InstId id, InstId original, Sequence *sequ
   if (inst_get(module, id)->users.len == 0) return is_sketch;
   InstId form = is_same ? original : rewrite_add_bitcast(rewrite, original, shape);
   if (!is_same) sequence->ids[sequence->len++] = form;
-  rewrite_replace_all_uses(rewrite, id, form, scratch);
+  if (is_early[id]) {
+    replace_early(rewrite, (Form){id, form}, is_early, sequence, scratch);
+  } else {
+    rewrite_replace_all_uses(rewrite, id, form, scratch);
+  }
   return is_sketch;
 }
 
@@ -302,11 +345,15 @@ PresentValues present_values_restore(Rewrite *rewrite, Schedule *schedule, CompI
   PresentValues result = {0};
   Found found = find_values(&restoring, old, forward_end, is_meant, &result, out);
   Sequence sequence = {.ids = arena_array(out, InstId, 4 * (size_t)old.len)};
-  for (SchedPos pos = 0; pos <= forward_end; pos++)
+  bool *is_early = arena_zarray(arena, bool, module->insts.len + 4 * (size_t)old.len);
+  for (SchedPos pos = 0; pos <= forward_end; pos++) {
     sequence.ids[sequence.len++] = old.ids[pos];
+    is_early[old.ids[pos]] = true;
+  }
   for (SchedPos pos = 0; pos < old.len; pos++) {
     if (found.originals[pos] != NO_ID)
-      result.is_sketch |= replace(rewrite, old.ids[pos], found.originals[pos], &sequence, scratch);
+      result.is_sketch |=
+          replace(rewrite, old.ids[pos], found.originals[pos], is_early, &sequence, scratch);
     if (pos <= forward_end) continue;
     InstId held = found.held[pos];
     if (found.shared[pos] != NO_ID)

@@ -249,6 +249,19 @@ static void walk_outside(Walk *walk, InstId id, Arena *scratch) {
   walk->depth = depth;
 }
 
+/* XLA gives a product that it has rewritten no place, and what it adds behind it, a bitcast or a
+ * sum over the parts of the product, that of the operation. */
+static InstId with_place(const Module *module, InstId id) {
+  enum { MAX_ADDED = 4 };
+  for (int i = 0; i < MAX_ADDED && id != NO_ID && !frame_of(module, id); i++) {
+    if (inst_get(module, id)->users.len != 1) break;
+    InstId user = inst_users(module, id)[0];
+    if (inst_get(module, user)->num_operands != 1) break;
+    id = user;
+  }
+  return id;
+}
+
 /* By InstId: what belongs to the backward part. Where names say what is a transpose, they do, since
  * in a small network the parts lie among each other; what has no name is what it reads. What a
  * checkpoint computes again is a forward part. */
@@ -292,6 +305,7 @@ RegionUse region_use(const Advisor *advisor, CompId comp, RegionSize size) {
       walk_outside(&walk, id, advisor->scratch);
     }
   }
+  walk.use.exit = with_place(module, walk.use.exit);
   arena_free(arena);
   /* Without an exit, the forward part ends in it: nobody asked for the value of the loss, or it is
    * computed again for the backward part. */

@@ -1,5 +1,6 @@
 /* Advice on what the backward part reads of the forward part: a checkpoint around a function or a
  * scope, at each of its repetitions, or at every so-manieth, with or without a policy. */
+#include "advice/in_turn.h"
 #include "advice/present_checkpoint.h"
 #include "advice/scope_study.h"
 
@@ -97,8 +98,11 @@ static void propose_all(Study *study, const Layers *layers) {
 }
 
 static void propose_each(Study *study) {
-  LayersList layers = layers_find(&study->forward, study->arena, study->advisor->scratch);
+  Arena *scratch = study->advisor->scratch;
+  LayersList layers = layers_find(&study->forward, study->arena, scratch);
+  const uint32_t *parts = in_turn_parts(study->advisor, study->comp, study->arena);
   for (uint32_t i = 0; i < layers.list.len && i < MAX_TRIED; i++) {
+    if (in_turn_is_mixed(parts, &layers.list.data[i], study->forward.end, scratch)) continue;
     Study own = *study;
     own.forward.turn = layers_turn(&study->forward, &layers.list.data[i]);
     propose_all(&own, &layers.list.data[i]);

@@ -3,10 +3,12 @@
  * inputs stay (remat/algorithms). */
 #include "advice/cut_sums.h"
 #include "advice/fused_clones.h"
+#include "advice/join_parts.h"
 #include "advice/narrow_inputs.h"
 #include "advice/order_anew.h"
 #include "advice/present_checkpoint.h"
 #include "advice/present_values.h"
+#include "advice/random_loops.h"
 #include "advice/scope_study.h"
 
 bool scope_is_wrapped(const Proposal *proposal, SchedPos pos) {
@@ -121,6 +123,7 @@ static PresentValues restore(const Study *study, const Proposal *proposal, Cloni
 PresentValues scope_begin(const Study *study, const Proposal *proposal, Cloning *cloning) {
   cloning_copy(cloning, study->advisor);
   PresentValues values = restore(study, proposal, cloning);
+  values.is_sketch |= join_parts(study, proposal, &cloning->rewrite, study->advisor->scratch);
   cloning_choose(cloning, study->advisor, study->comp, study->forward.turn);
   choose(study, proposal, &cloning->choice);
   return values;
@@ -169,6 +172,7 @@ rh_module *scope_simulate(const Study *study, const Proposal *proposal, int64_t 
     *is_sketch = cut_sums(&cloning.rewrite, sequence, study->forward.turn + 1, scratch) > 0;
   }
   if (has_clones) {
+    *is_sketch |= random_loops_drop(study, proposal, &cloning, scratch);
     cloning_drop_dead(&cloning, scratch);
     *is_sketch |= scope_hold_products(study, proposal, &cloning) > 0;
     *is_sketch |= narrow_inputs(&cloning);

@@ -174,6 +174,8 @@ def _checkpoint_scope(tree, remedy, trees):
         _Without().visit(tree)
     names = {int(line): name for name, line in
              re.findall(r'checkpoint_name\(x, "(\w+)"\)  # x: the product of .*:(\d+)', remedy["code"])}
+    if names and not remedy["function"]:
+        raise CannotApply("a scope alone is no function, whose lines could be named")
     if names:
         defining = _defining(trees, tree, remedy["function"])
         _Naming(names).visit(defining)

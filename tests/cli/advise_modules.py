@@ -327,10 +327,11 @@ ENTRY e {
 """
 
 
-def unrolled(names, nameless=False, constant_in=None, files=()):
+def unrolled(names, nameless=False, constant_in=None, files=(), saved_before=False):
     """A training step of some residual layers, x + narrow(tanh(wide(x))), in the order of XLA:CPU, each layer under a scope
     of this name. With `nameless`, what comes between the products has no metadata, as a fusion that XLA has cut has none;
-    with `constant_in`, a broadcast that all layers read, made in that layer's scope, where XLA has merged them."""
+    with `constant_in`, a broadcast that all layers read, made in that layer's scope, where XLA has merged them; with
+    `saved_before`, the wide product is there twice, first for the backward part, which reads it in another form."""
     rows, narrow, wide = 512, 64, 256
     lines = [f"  x0 = f32[{rows},{narrow}]{{1,0}} parameter(0), metadata={{op_name=\"x\"}}"]
     count, weights, big, small = len(names), [], f"f32[{rows},{wide}]{{1,0}}", f"f32[{rows},{narrow}]{{1,0}}"
@@ -349,6 +350,9 @@ def unrolled(names, nameless=False, constant_in=None, files=()):
         emit("ones", big, "broadcast(one), dimensions={}", "mul", constant_in)
     dot = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
     for i in range(count):
+        if saved_before:
+            emit(f"saved{i}", big, f"dot(x{i}, wu{i}), {dot}", "dot_general", i)
+            emit(f"flat{i}", f"f32[{rows * wide}]{{0}}", f"bitcast(saved{i})", None)
         emit(f"z{i}", big, f"dot(x{i}, wu{i}), {dot}", "dot_general", i)
         emit(f"t{i}", big, f"tanh(z{i})", None if nameless else "tanh", i)
         emit(f"h{i}", big, f"multiply(t{i}, {'ones' if constant_in is not None else f't{i}'})",
@@ -362,7 +366,9 @@ def unrolled(names, nameless=False, constant_in=None, files=()):
         emit(f"dv{i}", weights[2 * i + 1], f"dot(h{i}, {g}), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}",
              "dot_general", i, "t")
         emit(f"dt{i}", big, f"multiply(dh{i}, t{i})", "mul", i, "t")
-        emit(f"dz{i}", big, f"multiply(dt{i}, z{i})", "mul", i, "t")
+        if saved_before:
+            emit(f"form{i}", big, f"bitcast(flat{i})", None)
+        emit(f"dz{i}", big, f"multiply(dt{i}, {'form' if saved_before else 'z'}{i})", "mul", i, "t")
         emit(f"du{i}", weights[2 * i], f"dot(x{i}, dz{i}), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}",
              "dot_general", i, "t")
         emit(f"dx{i}", small, f"dot(dz{i}, wu{i}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}", "dot_general", i,
@@ -600,3 +606,97 @@ ENTRY e {
         text += f'  sum{n} = f32[1024]{{0}} add({total}, row{n}), metadata={{op_name="{name}" source_file="train.py" source_line=8}}\n'
         total = f"sum{n}"
     return text + f"  ROOT r = f32[1024]{{0}} negate({total})\n}}\n"
+
+
+# A step of decoding for eight sequences, whose caches are written in place.
+CACHES_OF_ROWS = """HloModule jit_decode, is_scheduled=true, input_output_alias={ {1}: (0, {}, may-alias) }
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  c = f32[8,512,64]{2,1,0} parameter(0), metadata={op_name="cache"}
+  x = f32[8,1,64]{2,1,0} parameter(1), metadata={op_name="x"}
+  i = s32[] parameter(2), metadata={op_name="position"}
+  z = s32[] constant(0)
+  zero = f32[] constant(0)
+  n = f32[8,512,64]{2,1,0} dynamic-update-slice(c, x, z, i, z)
+  y = f32[8,64]{1,0} reduce(n, zero), dimensions={1}, to_apply=sum
+  ROOT r = (f32[8,64]{1,0}, f32[8,512,64]{2,1,0}) tuple(y, n)
+}
+"""
+
+# Gradients of each row, as differential privacy needs them: scaled row by row, and added up.
+GRADIENTS_OF_ROWS = """HloModule jit_step, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  w = f32[256,64]{1,0} parameter(0), metadata={op_name="w"}
+  x = f32[32,256]{1,0} parameter(1), metadata={op_name="x"}
+  zero = f32[] constant(0)
+  h = f32[32,64]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/vmap(jvp())/dot_general" source_file="train.py" source_line=5}
+  a = f32[32,256,64]{2,1,0} broadcast(x), dimensions={0,1}, metadata={op_name="jit(step)/vmap(transpose(jvp()))/mul" source_file="train.py" source_line=5}
+  b = f32[32,256,64]{2,1,0} broadcast(h), dimensions={0,2}, metadata={op_name="jit(step)/vmap(transpose(jvp()))/mul" source_file="train.py" source_line=5}
+  g = f32[32,256,64]{2,1,0} multiply(a, b), metadata={op_name="jit(step)/vmap(transpose(jvp()))/mul" source_file="train.py" source_line=5}
+  q = f32[32,256,64]{2,1,0} multiply(g, g), metadata={op_name="jit(step)/vmap()/mul" source_file="train.py" source_line=8}
+  n = f32[32]{0} reduce(q, zero), dimensions={1,2}, to_apply=sum, metadata={op_name="jit(step)/vmap()/reduce_sum" source_file="train.py" source_line=8}
+  m = f32[32,256,64]{2,1,0} broadcast(n), dimensions={0}, metadata={op_name="jit(step)/vmap()/div" source_file="train.py" source_line=9}
+  d = f32[32,256,64]{2,1,0} divide(g, m), metadata={op_name="jit(step)/vmap()/div" source_file="train.py" source_line=9}
+  t = f32[256,64]{1,0} reduce(d, zero), dimensions={0}, to_apply=sum, metadata={op_name="jit(step)/reduce_sum" source_file="train.py" source_line=12}
+  ROOT r = f32[256,64]{1,0} subtract(w, t), metadata={op_name="jit(step)/sub" source_file="train.py" source_line=13}
+}
+"""
+
+# Gradients of an energy of all pairs of rows.
+PAIRS = """HloModule jit_step, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  x = f32[512,3]{1,0} parameter(0), metadata={op_name="x"}
+  zero = f32[] constant(0)
+  p = f32[512,512]{1,0} dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}, metadata={op_name="jit(step)/jvp()/dot_general" source_file="train.py" source_line=5}
+  c = f32[512,512]{1,0} cosine(p), metadata={op_name="jit(step)/jvp()/cos" source_file="train.py" source_line=6}
+  l = f32[512]{0} reduce(c, zero), dimensions={0}, to_apply=sum, metadata={op_name="jit(step)/jvp()/reduce_sum" source_file="train.py" source_line=6}
+  b = f32[512,512]{1,0} broadcast(l), dimensions={0}, metadata={op_name="jit(step)/jvp()/mul" source_file="train.py" source_line=7}
+  m = f32[512,512]{1,0} multiply(c, b), metadata={op_name="jit(step)/jvp()/mul" source_file="train.py" source_line=7}
+  k = f32[512]{0} reduce(m, zero), dimensions={1}, to_apply=sum, metadata={op_name="jit(step)/jvp()/reduce_sum" source_file="train.py" source_line=7}
+  d = f32[512,512]{1,0} broadcast(k), dimensions={1}, metadata={op_name="jit(step)/transpose(jvp())/mul" source_file="train.py" source_line=7}
+  s = f32[512,512]{1,0} multiply(d, m), metadata={op_name="jit(step)/transpose(jvp())/mul" source_file="train.py" source_line=7}
+  ROOT r = f32[512]{0} reduce(s, zero), dimensions={1}, to_apply=sum, metadata={op_name="jit(step)/transpose(jvp())/reduce_sum" source_file="train.py" source_line=5}
+}
+"""
+
+# What XLA:GPU makes of two products: one in parts that are added up, and one that a library computes in memory of its own.
+DIVIDED = """HloModule jit_power, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  a = f32[256,256]{1,0} parameter(0), metadata={op_name="a"}
+  zero = f32[] constant(0)
+  b = f32[4,64,256]{2,1,0} bitcast(a)
+  c = f32[256,4,64]{2,1,0} bitcast(a)
+  p = f32[4,256,256]{2,1,0} dot(c, b), lhs_batch_dims={1}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}, metadata={op_name="jit(power)/dot_general" source_file="power.py" source_line=3}
+  s = f32[256,256]{1,0} reduce(p, zero), dimensions={0}, to_apply=sum, metadata={op_name="jit(power)/dot_general" source_file="power.py" source_line=3}
+  q = (f32[256,256]{1,0}, s8[4194304]{0}) custom-call(s, a), custom_call_target="__cublas$gemm", metadata={op_name="jit(power)/dot_general" source_file="power.py" source_line=4}
+  g = f32[256,256]{1,0} get-tuple-element(q), index=0
+  ROOT r = f32[256,256]{1,0} negate(g), metadata={op_name="jit(power)/neg" source_file="power.py" source_line=5}
+}
+"""

@@ -9,6 +9,7 @@ from advise_modules import (
     UPDATE, FUSED_UPDATE, CACHES, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
     WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT, COPIED,
     parts, scans, SOMETIMES, ROWS, NORMED_ROWS, COUNTED_ROWS, RETURNED_FACTORS, NEIGHBOURS, FACTORS, RETURNED_STATES,
+    CACHES_OF_ROWS, GRADIENTS_OF_ROWS, PAIRS, DIVIDED,
 )
 from tool import GOLDEN, SAMPLES, ToolTest
 
@@ -250,6 +251,12 @@ class Advise(ToolTest):
         plain = self.layers(names)["temp_bytes"]
         self.assertLessEqual(self.layers(names, constant_in=0)["temp_bytes"], plain + WIDE_BYTES)
 
+    def test_layers_that_save_twice(self):
+        """What the backward part reads in another form may stand before what it equals."""
+        names = ["h_0", "h_1", "h_2", "h_3"]
+        twice = self.layers(names, saved_before=True)["temp_bytes"]
+        self.assertLessEqual(abs(twice - self.layers(names)["temp_bytes"]), WIDE_BYTES)
+
     def test_first_layer_without_number(self):
         """Haiku numbers modules from the second one on."""
         remedy = self.layers(["block", "block_1", "block_2", "block_3"])
@@ -415,6 +422,30 @@ ENTRY e {
         self.assertEqual((remedy["argument"], remedy["num_chunks"], remedy["confidence"]), ("x", 8, "medium"))
         self.assertIn("jax.device_get(step(part))", remedy["code"])
         self.assertNotIn("jax.grad", self.remedy("microbatches", RETURNED, "--mem-limit=40%")["code"])
+
+    def test_rows_of_caches(self):
+        """A cache that is written in place is no result that could be taken away row by row."""
+        self.write("caches.hlo", CACHES_OF_ROWS)
+        self.assertEqual(self.advise("caches.hlo")["remedies"], [])
+
+    def test_gradients_of_rows(self):
+        """Gradients of each row are one matter, whatever is done with them, and are added up in parts."""
+        self.write("rows.hlo", GRADIENTS_OF_ROWS)
+        remedies = self.advise("rows.hlo")["remedies"]
+        self.assertEqual([(r["kind"], r["confidence"]) for r in remedies], [("microbatches", "medium")])
+        self.assertIn("each row has gradients of its own", remedies[0]["title"])
+
+    def test_pairs_of_rows(self):
+        """Rows that are compared with each other are no batch whose gradients add up."""
+        kinds = [r["kind"] for r in self.advise(self.write("pairs.hlo", PAIRS))["remedies"]]
+        self.assertNotIn("microbatches", kinds)
+        limited = self.remedy("microbatches", PAIRS, "--mem-limit=40%")
+        self.assertIn("do not add up to the same", limited["explanation"])
+
+    def test_what_the_compiler_adds(self):
+        """The parts of a product that XLA:GPU divides, and what a library works in, are no arrays of the program."""
+        self.write("divided.hlo", DIVIDED)
+        self.assertEqual(self.advise("divided.hlo")["remedies"], [])
 
     def test_ensemble(self):
         """The samples of an ensemble come after its members; no weights have a dimension of that size."""

@@ -667,12 +667,30 @@ class Fitting(CheckpointTest):
             return {"loss": (activation(x @ ws[0]) * scale).sum(), "name": "step"}
         answer = live.fit(step, [array(8, 8)], array(4, 8), jnp.tanh, scale=2.0, device="cpu", max_compilations=1)
         self.assertEqual((answer.name, answer.measured.argument_bytes), ("step", 8 * 8 * 4 + 4 * 8 * 4))
+        self.assertIn("ws", dict(answer.peak))  # as the step calls it
 
     def test_wrong_command(self):
         self.write("program.py", FITTING)
         for words, said in ((("program",), "is not PACKAGE.MODULE:FUNCTION"), (("program:none",), "cannot be loaded"),
                             (("program:small", "--device=v99"), "there is no device 'v99'")):
             _, told = self.run_python("-m", "remat_hlo", "fit", *words, code=2)
+            self.assertIn(said, told)
+
+    def test_failing_program(self):
+        """1 would say that it does not fit."""
+        self.write("program.py", FITTING + """
+def broken():
+    raise ValueError("no data here")
+
+def wrong():
+    return 3
+
+def misshapen():
+    return lambda x: x @ x, (jax.ShapeDtypeStruct((2, 3), "float32"),)
+""")
+        for name, code, said in (("broken", 3, "no data here"), ("misshapen", 3, "program:misshapen fails"),
+                                 ("wrong", 2, "it returns int, not (step, arguments)")):
+            _, told = self.run_python("-m", "remat_hlo", "fit", f"program:{name}", "--device=cpu", code=code)
             self.assertIn(said, told)
 
 

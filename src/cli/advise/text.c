@@ -57,6 +57,26 @@ static void print_remedy(const rh_remedy *remedy, size_t number, FILE *out) {
   print_lines(remedy->explanation, INDENT, out);
 }
 
+static bool is_text(rh_text a, rh_text b) {
+  return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+
+/* The changes, each alone, but the one that the plan begins with. */
+static void print_others(const AdviseJob *job, const Terminal *terminal, size_t top) {
+  const rh_advice *advice = job->advice;
+  const rh_remedy *first = advice->num_plan ? advice->plan[0] : NULL;
+  size_t number = 0;
+  for (size_t i = 0; i < advice->num_remedies; i++) {
+    const rh_remedy *remedy = advice->remedies[i];
+    if (first && is_text(first->title, remedy->title)) continue;
+    if (number == 0)
+      terminal_heading(terminal, first ? "each other change alone, on the module as it is"
+                                       : "each change alone, on the module as it is");
+    if (number++ < top) print_remedy(remedy, number, terminal->out);
+  }
+  if (number > top) fprintf(terminal->out, "\n(%zu more; --top shows them)\n", number - top);
+}
+
 void advise_print(const AdviseJob *job, const Terminal *terminal) {
   FILE *out = terminal->out;
   const rh_advice *advice = job->advice;
@@ -68,11 +88,5 @@ void advise_print(const AdviseJob *job, const Terminal *terminal) {
     for (size_t i = 0; i < advice->num_plan; i++)
       print_remedy(advice->plan[i], i + 1, out);
   }
-  if (advice->num_remedies <= 1 && advice->num_plan) return;
-  if (advice->num_remedies == 0) return;
-  terminal_heading(terminal, "each change alone, on the module as it is");
-  for (size_t i = 0; i < advice->num_remedies && i < top; i++)
-    print_remedy(advice->remedies[i], i + 1, out);
-  if (advice->num_remedies > top)
-    fprintf(out, "\n(%zu more; --top shows them)\n", advice->num_remedies - top);
+  print_others(job, terminal, top);
 }

@@ -21,3 +21,7 @@ def needed_bytes(error):
         return None
     number, unit = found.group(1, 2) if found[1] else found.group(3, 4)
     return int(float(number) * UNITS[unit])
+
+
+class WrongUsage(ValueError):
+    """What was asked for cannot be, whatever the program is."""

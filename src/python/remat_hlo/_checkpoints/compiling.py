@@ -2,10 +2,12 @@
 the program as jax.export writes it. An error of the compiler is a result."""
 
 import dataclasses
+import functools
 import json
 import os
 import pathlib
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +19,7 @@ import jax
 
 from .. import _library as lib
 from .._module import load as load_module
-from .._refusals import is_out_of_memory
+from .._refusals import WrongUsage, is_out_of_memory
 from . import mark, measured
 from .measured import Measured
 
@@ -29,19 +31,22 @@ CUSTOM_CALLS = ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "tpu
 
 def prepare(step, arguments, named):
     """(what jax.jit returns for a step, positional and named arguments). A step that jax.jit has made stays as it is,
-    with its shardings and donations. Of another one, arguments and results that are no arrays are constants."""
+    with its shardings and donations. Of another one, arguments and results that are no arrays are constants; arrays keep
+    the names that they have in the step's signature, by which advice speaks of them."""
     if hasattr(step, "lower") and hasattr(step, "trace"):
         return step, arguments, named
     leaves, tree = jax.tree.flatten((arguments, named))
     places = [place for place, leaf in enumerate(leaves) if _is_shaped(leaf)]
 
-    def call(*arrays):
+    @functools.wraps(step)
+    def call(*given, **given_named):
         inner = list(leaves)
-        for place, array in zip(places, arrays):
+        for place, array in zip(places, jax.tree.leaves((given, given_named))):
             inner[place] = array
         given, given_named = jax.tree.unflatten(tree, inner)
         return [one for one in jax.tree.leaves(step(*given, **given_named)) if _is_shaped(one)]
-    return jax.jit(call), tuple(leaves[place] for place in places), {}
+    arrays, arrays_named = jax.tree.unflatten(tree, [leaf if _is_shaped(leaf) else None for leaf in leaves])
+    return jax.jit(call), arrays, arrays_named
 
 
 def _is_shaped(leaf):
@@ -93,7 +98,7 @@ def _in_process_of_its_own(step, arguments, named, target, is_whole):
         (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
         (folder / "dump").mkdir()
         said = _run(folder, target, is_whole)
-        return _read(folder, target, said)
+        return _read(folder, target, said, order["names"])
 
 
 def _mesh_of(exported):
@@ -111,17 +116,34 @@ def _export(step, arguments, named, target, folder):
     that it is written as one of lists. It is read by the same versions of Python and JAX; Exported.serialize() would
     ask for another package."""
     from jax import export
-    infos = jax.tree.leaves(step.trace(*arguments, **named).args_info)
+    traced = step.trace(*arguments, **named)
+    infos = jax.tree.leaves(traced.args_info)
     checks = [export.DisabledSafetyCheck.custom_call(name) for name in CUSTOM_CALLS]
     made = export.export(step, platforms=[target.platform], disabled_checks=checks)(*arguments, **named)
     if made.nr_devices > target.num_devices:
-        raise ValueError(f"the program is for {made.nr_devices} devices, {target.name} has {target.num_devices}")
+        raise WrongUsage(f"the program is for {made.nr_devices} devices, {target.name} has {target.num_devices}")
     made = dataclasses.replace(made, _get_vjp=None,
                                in_tree=jax.tree.structure(((0,) * len(made.in_avals), {})),
                                out_tree=jax.tree.structure((0,) * len(made.out_avals)))
     (folder / "program").write_bytes(pickle.dumps(made))
     return {"donated": [place for place, info in enumerate(infos) if info.donated],
-            "num_devices": made.nr_devices, "mesh": _mesh_of(made)}
+            "num_devices": made.nr_devices, "mesh": _mesh_of(made),
+            "names": _names_of(traced, len(made.in_avals))}
+
+
+def _names_of(traced, count):
+    """What the program calls its arguments, `state[0].mu`; empty where this JAX does not say."""
+    names = getattr(getattr(getattr(traced.jaxpr, "jaxpr", None), "debug_info", None), "arg_names", None) or ()
+    return list(names) if len(names) == count and all(names) else []
+
+
+def _with_names(text, names):
+    """The module with the program's names of its arguments in place of the worker's."""
+    def name_of(match):
+        place = int(match[1])
+        name = names[place].replace("\\", "\\\\").replace("'", "\\'").replace('"', '\\"') if place < len(names) else None
+        return match[0] if name is None else f'op_name="{name}"'
+    return re.sub(r'op_name="arguments\[(\d+)\]"', name_of, text) if names else text
 
 
 def _run(folder, target, is_whole):
@@ -162,7 +184,7 @@ def _assigned(folder):
     return next(iter(sorted((folder / "dump").glob("*.after_optimizations_after_buffer_assignment.txt"))), None)
 
 
-def _read(folder, target, said):
+def _read(folder, target, said, names):
     """The Measured of what a worker has left behind."""
     outcome = folder / "outcome.json"
     if outcome.exists():
@@ -178,15 +200,16 @@ def _read(folder, target, said):
         found.update(measured.of_assignment(dumped.read_text(encoding="utf-8")))
     module = folder / "module.txt"
     module = module if module.exists() else _assigned(folder) or _newest(folder, "*after_optimizations.txt")
-    text = module.read_text(encoding="utf-8") if module else ""
+    text = _with_names(module.read_text(encoding="utf-8"), names) if module else ""
     return Measured(**found, seconds=modelled_seconds(text, target) if text else None,
-                    cycles=measured.cycles_of(text), error=error, text=text, hook_text=_hook_text(folder, text))
+                    cycles=measured.cycles_of(text), error=error, text=text,
+                    hook_text=_hook_text(folder, text, names))
 
 
-def _hook_text(folder, text):
+def _hook_text(folder, text, names):
     """XLA:TPU asks its hook before values are put into VMEM."""
     before = _newest(folder, "*.after_optimizations_before_buffer_assignment.txt")
-    return before.read_text(encoding="utf-8") if before else text
+    return _with_names(before.read_text(encoding="utf-8"), names) if before else text
 
 
 def _newest(folder, pattern):

@@ -4,6 +4,8 @@ would cost, and how far the program can grow."""
 from __future__ import annotations
 
 import dataclasses
+import os
+import pathlib
 import typing
 
 from .. import _library as lib
@@ -15,6 +17,7 @@ from .file import Plan
 from .measured import Measured
 from .targets import Target, find_target
 
+PACKAGE = str(pathlib.Path(__file__).resolve().parents[1])
 HOOK_BUDGETS = ("80%", "60%", "40%", "min")
 HOOK_EFFORT = 1         # a search of it takes a small part of a compilation
 MOST_LINES = 8
@@ -41,8 +44,8 @@ class Size:
 class Fit:
     """What `remat_hlo.jax.fit` returns. `offered_bytes` is what the device offers to a program, or the limit that was
     asked about; None where neither is known, and then nothing says whether it fits. `peak` has bytes by line of the
-    program at the peak, `curve` what less memory costs, `plan` a Plan that fits where the program does not, `advice`
-    what Module.advise says of it."""
+    program at the peak, with `is_before_vmem` before XLA:TPU puts values into VMEM, `curve` what less memory costs, `plan`
+    a Plan that fits where the program does not, `advice` what Module.advise says of it."""
     name: str
     target: Target
     offered_bytes: typing.Optional[int]
@@ -52,6 +55,7 @@ class Fit:
     plan: typing.Optional[Plan]
     sizes: list
     advice: typing.Optional[dict]
+    is_before_vmem: bool = False
 
     @property
     def total_bytes(self):
@@ -143,7 +147,8 @@ def _look_inside(made):
         return
     try:
         module = load_module(made.measured.hook_text, device=made.target.profile)
-        made.peak = _by_line(module.report().by["source"])
+        report = module.report()
+        made.peak, made.is_before_vmem = _by_line(report.by["source"]), _is_before_vmem(made, report)
         before = module.memory()
     except (lib.Error, ValueError) as error:  # a text that the library does not know: XLA's figures stand alone
         compiling.warn_of_fault(error)
@@ -155,14 +160,24 @@ def _look_inside(made):
         except (lib.Error, ValueError) as error:  # nothing can be rewritten here
             compiling.warn_of_fault(error)
             break
-        if result.memory_after.temp_bytes < before.temp_bytes:
-            made.curve.append(Point("hook", given + result.memory_after.temp_bytes, result.added_time))
+        total = given + result.memory_after.temp_bytes
+        is_less = made.measured.total_bytes is None or total < made.measured.total_bytes
+        if result.memory_after.temp_bytes < before.temp_bytes and is_less:
+            made.curve.append(Point("hook", total, result.added_time))
     made.advice = _advice(module, made.offered_bytes)
 
 
+def _is_before_vmem(made, report):
+    """Whether the peak is that of a module whose values XLA:TPU then puts into VMEM."""
+    total = made.measured.total_bytes
+    return made.target.platform == "tpu" and total is not None and report.memory.peak_bytes > total
+
+
 def _by_line(sums):
-    """The largest sums by line. What JAX writes where there is no line is a line of -1."""
-    named = {source.removesuffix(":-1"): size for source, size in sums.items()}
+    """The largest sums by line. What JAX writes where there is no line is a line of -1; this package's own lines say
+    nothing of the program."""
+    named = {source.removesuffix(":-1"): size for source, size in sums.items()
+             if not source.startswith(f"{PACKAGE}{os.sep}")}
     return sorted(named.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_LINES]
 
 
@@ -185,7 +200,8 @@ def _try_plan(made, prepared, max_compilations):
     plan = search.run(limit)
     before = made.measured.seconds
     for one in plan.measured[1:]:
-        if one["total_bytes"] is not None and not one["error"]:
+        is_less = one["total_bytes"] is not None and (made.total_bytes is None or one["total_bytes"] < made.total_bytes)
+        if is_less and not one["error"]:
             added = one["seconds"] / before - 1 if before and one["seconds"] else None
             made.curve.append(Point("plan", one["total_bytes"], added))
     if made.is_fitting is False:

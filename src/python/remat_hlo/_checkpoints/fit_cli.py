@@ -2,16 +2,19 @@
 
 FUNCTION returns (step, arguments) or (step, arguments, shardings): a step as for remat_hlo.jax.plan, its arguments as
 arrays or shapes, and a tree like them, or a part of it, of shardings. With --grow=N it is called with a size, N first, and
-the largest that fits is looked for. Exit status: 0 if the program fits, 1 if not, 2 for wrong usage, 4 if the device's
-compiler is not installed."""
+the largest that fits is looked for. Exit status: 0 if the program fits, 1 if not, 2 for wrong usage, 3 if the program
+fails, 4 if the device's compiler is not installed."""
 
 import argparse
 import importlib
 import json
 import os
 import sys
+import traceback
 
 from .._files import write_file
+from .._refusals import WrongUsage
+from .._sizes import parse_size
 
 
 def main(words):
@@ -28,28 +31,38 @@ def main(words):
     parser.add_argument("--html", metavar="FILE", help="writes what a notebook shows")
     options = parser.parse_args(words)
     sys.path.insert(0, os.getcwd())
-    return _run(parser, options)
-
-
-def _run(parser, options):
-    from .fit import fit
-    from .targets import MissingPlugin
-    function = _find(parser, options.function)
+    if options.device:  # whatever it is, nothing is computed on it here: plugins need not look for devices
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    from .targets import MissingPlugin, find_target
     try:
-        named = {"device": options.device, "mem_limit": options.mem_limit, "max_compilations": options.max_compilations}
-        if options.grow is None:
-            step, arguments = _placed(function())
-            answer = fit(step, *arguments, **named)
-        else:
-            step, _ = _placed(function(options.grow))
-            answer = fit(step, args_of=lambda n: _placed(function(n))[1], n=options.grow, **named)
+        target, limit = find_target(options.device), options.mem_limit and parse_size(options.mem_limit)
+        target.need_plugin()
     except MissingPlugin as error:
         print(f"remat_hlo: error: {error}", file=sys.stderr)
         return 4
     except ValueError as error:
         parser.error(str(error))
+    function = _find(parser, options.function)
+    try:
+        answer = _run(function, options, limit)
+    except WrongUsage as error:
+        parser.error(f"{options.function}: {error}")
+    except Exception as error:  # of the program: 1 would say that it does not fit
+        traceback.print_exception(error)
+        print(f"remat_hlo: error: {options.function} fails, as above", file=sys.stderr)
+        return 3
     _write(options, answer)
     return answer.exit_code
+
+
+def _run(function, options, limit):
+    from .fit import fit
+    named = {"device": options.device, "mem_limit": limit, "max_compilations": options.max_compilations}
+    if options.grow is None:
+        step, arguments = _placed(function())
+        return fit(step, *arguments, **named)
+    step, _ = _placed(function(options.grow))
+    return fit(step, args_of=lambda n: _placed(function(n))[1], n=options.grow, **named)
 
 
 def _find(parser, name):
@@ -65,7 +78,11 @@ def _find(parser, name):
 def _placed(given):
     """(step, arguments with their shardings) of what FUNCTION returns."""
     import jax
+    if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
+        raise WrongUsage(f"it returns {type(given).__name__}, not (step, arguments) or (step, arguments, shardings)")
     step, arguments, *shardings = given
+    if not callable(step) or not isinstance(arguments, (tuple, list)):
+        raise WrongUsage(f"it returns ({type(step).__name__}, {type(arguments).__name__}), not a step and its arguments")
     if not shardings:
         return step, tuple(arguments)
 

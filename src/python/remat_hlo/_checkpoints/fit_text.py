@@ -13,17 +13,16 @@ def text_of(fit):
     if fit.measured.error:
         lines.append(f"  the compiler: {fit.measured.error.splitlines()[0][:300]}")
     if fit.peak:
-        lines += ["", "at the peak, by line of the program:", _indented(_show.table_text(("", "bytes"), _peak_rows(fit)))]
+        lines += ["", f"{_peak_title(fit)}:", _indented(_show.table_text(("", "bytes"), _peak_rows(fit)))]
     if fit.curve:
         lines += ["", "less memory, and what it costs:",
                   _indented(_show.table_text(("by", "in all", "modelled time"), _curve_rows(fit)))]
     if fit.plan is not None:
-        lines += ["", f"with {'a plan that fits' if fit.plan.is_met else 'the best plan that was found'}: "
-                  f"remat_hlo.jax.plan(step, …, mem_limit={fit.offered_bytes}, device='{fit.target.name}')"]
+        lines += ["", _plan(fit)]
     if fit.sizes:
         lines += ["", _growth(fit), _indented(_show.table_text(("n", "in all", ""), _size_rows(fit)))]
-    if fit.advice:
-        lines += ["", "what to change in the program:", _indented(fit.advice["summary"])]
+    if advice := _advice(fit):
+        lines += ["", "what to change in the program:", _indented(advice)]
     return "\n".join(lines)
 
 
@@ -31,13 +30,15 @@ def html_of(fit):
     parts = [f"<p><b>{html.escape(_verdict(fit))}</b><br>{html.escape(_parts(fit))}</p>", _bar(fit)]
     if fit.measured.error:
         parts.append(f"<p>the compiler: {html.escape(fit.measured.error.splitlines()[0][:300])}</p>")
-    for title, head, rows in (("at the peak, by line of the program", ("", "bytes"), _peak_rows(fit)),
+    for title, head, rows in ((_peak_title(fit), ("", "bytes"), _peak_rows(fit)),
                               ("less memory, and what it costs", ("by", "in all", "modelled time"), _curve_rows(fit)),
                               (_growth(fit), ("n", "in all", ""), _size_rows(fit))):
         if rows:
             parts.append(f"<p>{html.escape(title)}</p>" + _show.table_html(head, rows))
-    if fit.advice:
-        parts.append(f"<p>what to change in the program</p><pre>{html.escape(fit.advice['summary'])}</pre>")
+    if fit.plan is not None:
+        parts.append(f"<p>{html.escape(_plan(fit))}</p>")
+    if advice := _advice(fit):
+        parts.append(f"<p>what to change in the program</p><pre>{html.escape(advice)}</pre>")
     return "".join(parts)
 
 
@@ -59,7 +60,29 @@ def _parts(fit):
     if found.temp_bytes is None:
         return "the compiler does not say of what"
     return (f"arguments {format_bytes(found.argument_bytes)}, outputs {format_bytes(found.output_bytes)} "
-            f"({format_bytes(found.alias_bytes)} of them in arguments), temporaries {format_bytes(found.temp_bytes)}")
+            f"({format_bytes(found.alias_bytes)} of them in donated arguments), temporaries {format_bytes(found.temp_bytes)}")
+
+
+def _plan(fit):
+    """What makes it fit, or what comes nearest to that."""
+    total = fit.plan.after["total_bytes"]
+    size = "" if total is None else f", {format_bytes(total)}"
+    if fit.measured.total_bytes is not None and total == fit.measured.total_bytes:
+        return "no plan was found that takes less"
+    return (f"with {'a plan that fits' if fit.plan.is_met else 'the best plan that was found, which does not fit'}{size}: "
+            f"remat_hlo.jax.plan(step, …, mem_limit={fit.offered_bytes}, device='{fit.target.name}')")
+
+
+def _peak_title(fit):
+    where = ", before XLA puts values into VMEM" if fit.is_before_vmem else ""
+    return f"at the peak{where}, by line of the program"
+
+
+def _advice(fit):
+    """A program that fits needs no change, whatever the library's figure of it is."""
+    if not fit.advice:
+        return ""
+    return "nothing: it fits" if fit.is_fitting else fit.advice["summary"]
 
 
 def _peak_rows(fit):
