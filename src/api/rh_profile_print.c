@@ -93,6 +93,9 @@ static rh_status print_profile(const DeviceProfile *profile, rh_write_fn write, 
   put_figure(out, "device_to_host", profile->device_to_host);
   put_figure(out, "interconnect", profile->interconnect);
   put_figure(out, "kernel_seconds", profile->kernel_seconds);
+  if (profile->block_bandwidth > 0) {
+    put_figure(out, "block_bandwidth", profile->block_bandwidth);
+  }
   if (profile->product_seconds > 0) {
     put_figure(out, "product_seconds", profile->product_seconds);
   }

@@ -119,6 +119,24 @@ static void search(const Fit *fit, double logs[NUM_UNITS]) {
   }
 }
 
+/* Tries what is between a quarter and four times each figure of windows, of which times are steps, so
+ * that small ones do not tell in which direction they fall. */
+static void scan_figures(const Fit *fit, double logs[NUM_UNITS]) {
+  static const double LARGEST = 1.4, STEP = 0.07;
+  for (int i = UNIT_FUSED_PIECES; i < NUM_UNITS; i++) {
+    double best = badness(fit, logs), found = logs[i];
+    for (double log = fit->begin[i] - LARGEST; log <= fit->begin[i] + LARGEST; log += STEP) {
+      logs[i] = log;
+      double tried = badness(fit, logs);
+      if (tried < best) {
+        best = tried;
+        found = log;
+      }
+    }
+    logs[i] = found;
+  }
+}
+
 UnitPrices prices_fit(const EstimatedWork *works, uint32_t count, uint32_t held_out,
                       const UnitPrices *begin, Arena *scratch) {
   enum { PASSES = 3 }; /* a price whose steps have become small may have to move again */
@@ -131,8 +149,10 @@ UnitPrices prices_fit(const EstimatedWork *works, uint32_t count, uint32_t held_
   Fit fit = {works, count, held_out, cycles, {0}};
   for (int i = 0; i < NUM_UNITS; i++)
     logs[i] = fit.begin[i] = steady_log(fmax(prices.of[i], LEAST_PRICE));
-  for (int pass = 0; pass < PASSES; pass++)
+  for (int pass = 0; pass < PASSES; pass++) {
+    if (pass > 0) scan_figures(&fit, logs);
     search(&fit, logs);
+  }
   prices = prices_of(logs);
   for (int i = 0; i < NUM_UNITS; i++)
     prices.of[i] = figure_rounded(prices.of[i]);

@@ -18,6 +18,7 @@
  *
  *   "matrix_share"      the share of "flops" that large products reach
  *   "memory_share"      the share of "memory_bandwidth" that kernels reach
+ *   "block_bandwidth"   bytes per second that one block of a GPU's threads moves at most
  *   "product_seconds"   what a product takes on top, however small it is; with it, the profile is
  *                       that of a GPU, and XLA:GPU's estimates in a text are used
  *   "known"             list of published ratios of times, {"of": [instructions], "to":
@@ -74,13 +75,14 @@ static const Key keys[] = {
     KEY(kernel_seconds, KEY_SECONDS),
     KEY(matrix_share, KEY_SHARE),
     KEY(memory_share, KEY_SHARE),
+    KEY(block_bandwidth, KEY_RATE),
     KEY(product_seconds, KEY_SECONDS),
     KEY(clock, KEY_RATE),
     KEY(cycles, KEY_PRICES),
 #undef KEY
     {"known", KEY_KNOWN, 0},
 };
-enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 6 }; /* which are the last */
+enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 7 }; /* which are the last */
 
 typedef struct Reader {
   DeviceProfile *profile;

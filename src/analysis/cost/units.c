@@ -55,20 +55,32 @@ static double least_windows(const CostUnits *units, const UnitPrices *prices) {
   return windows;
 }
 
+/* So many windows, or more, that part the blocks of rows: a window has as many registers of 8 rows
+ * as are needed for all rows in so many windows, and these have to be whole blocks. */
+static double windows_of_blocks(double blocks, double windows) {
+  enum { REGISTERS_IN_BLOCK = 16 };
+  for (double each = floor(blocks / windows); each >= 1; each--) {
+    double made = ceil(blocks / each);
+    if (REGISTERS_IN_BLOCK * (made * each - blocks) < made) return made;
+  }
+  return fmax(blocks, windows);
+}
+
 /* In as many windows as suit it best. */
-static double best_windows_cycles(double least, double begin, double each, double transfers,
-                                  double work) {
+static double best_windows_cycles(double least, double blocks, double begin, double each,
+                                  double transfers, double work) {
   static const double MOST_MORE = 64, GROW = 1.5;
   double best = INFINITY;
   for (double more = 1; more <= MOST_MORE; more *= GROW) {
     double windows = least * floor(more);
+    if (blocks > 0) windows = windows_of_blocks(blocks, windows);
     best = fmin(best, windows_cycles(windows, begin, transfers, work + each * windows));
   }
   return best;
 }
 
 double units_cycles(const CostUnits *units, const UnitPrices *prices, UnitBound *bound) {
-  double begin = (double)units->of[UNIT_KERNEL] * prices->of[UNIT_KERNEL];
+  double begin = sum_of(units, prices, UNIT_KERNEL, UNIT_PRODUCT_WINDOW);
   double each = (double)units->of[UNIT_PRODUCT_WINDOW] * prices->of[UNIT_PRODUCT_WINDOW];
   double once = sum_of(units, prices, UNIT_PRODUCT_WINDOW + 1, UNIT_READ);
   double memory = sum_of(units, prices, UNIT_READ, UNIT_PRODUCT_MACS);
@@ -82,7 +94,8 @@ double units_cycles(const CostUnits *units, const UnitPrices *prices, UnitBound 
   take_longer(matrix, UNITS_MATRIX, &longest, bound);
   take_longer(vector, UNITS_VECTOR, &longest, bound);
   double least = least_windows(units, prices);
-  return once + best_windows_cycles(least, begin, each, memory, fmax(matrix, vector));
+  return once + best_windows_cycles(least, (double)units->row_blocks, begin, each, memory,
+                                    fmax(matrix, vector));
 }
 
 /* ---- registers ---- */
@@ -122,6 +135,15 @@ static double padded_elements(const Shape *shape, bool whole) {
   return elements;
 }
 
+double units_lane_tiles(const Shape *shape) {
+  return fmax(1, ceil((double)cost_dim(shape, units_minor_dim(shape, 0)) / LANES));
+}
+
+double units_row_blocks(const Shape *shape) {
+  if (!shape || !shape_is_array(shape) || shape->rank != 1) return 0;
+  return ceil((double)cost_elements(shape) / LANES);
+}
+
 double units_registers(const Shape *shape) {
   return padded_elements(shape, true) / REGISTER_ELEMENTS;
 }
@@ -155,6 +177,7 @@ static CostUnits work_of(const Module *module, const CostTable *table, InstId id
 /* A loop goes over the largest array once. */
 static void add_fused(const CostUnits *units, CostUnits *sum) {
   float staged = fmaxf(units->of[UNIT_STAGED], sum->of[UNIT_STAGED]);
+  sum->row_blocks = fmaxf(units->row_blocks, sum->row_blocks);
   for (int unit = 0; unit < NUM_UNITS; unit++)
     sum->of[unit] += units->of[unit];
   sum->of[UNIT_STAGED] = staged;

@@ -25,6 +25,9 @@ enum { UNIT_FIRST_VECTOR = UNIT_PRODUCT_WIDE + 1, UNIT_FIRST_FIGURE = UNIT_PRODU
 
 typedef struct CostUnits {
   float of[NUM_UNITS];
+  /* 128 rows each, whose sums along the lanes become the lanes of a vector that is a result;
+   * windows have whole ones. 0 = there is none. */
+  float row_blocks;
 } CostUnits;
 
 /* In cycles, but for the figures at the end. */

@@ -96,12 +96,14 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
   double outputs = (double)cost_elements(result) / (rows * columns);
   bool turned = is_turned(module, id, &features);
   if (groups > 1 && !turned) {
-    /* The cells hold the kernels of as many groups as they have columns for, each in its own rows.
-     */
-    double all = columns * groups, block = all < (double)cells ? all : (double)cells;
+    /* The cells hold the kernels of as many groups as a register has lanes for, each in its own
+     * rows. */
+    enum { LANES = 128 };
+    int64_t held = columns > LANES ? cells : LANES;
+    double all = columns * groups, block = all < (double)held ? all : (double)held;
     double in_block = contracted * fmax(1, block / columns);
     Positions window = window_positions(module, id);
-    return outputs / groups * window.others * window.last * whole_units(rows, in_block, all, cells);
+    return outputs / groups * window.others * window.last * whole_units(rows, in_block, all, held);
   }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
   return outputs * ceil(streamed / ROWS) * ceil(held / (double)cells) *

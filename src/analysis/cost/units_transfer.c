@@ -5,6 +5,7 @@
 typedef struct Transfers {
   double from_hbm, from_vmem, to_hbm, to_vmem;
   double narrow, wide; /* registers of the largest result of less than 32 bits, and of the others */
+  double row_blocks;   /* of the longest vector of results */
   bool has_operands;
 } Transfers;
 
@@ -26,7 +27,8 @@ static double share_read(const Module *module, const CostTable *table, InstId id
     if (index >= params.len) return 1;
     InstId known = cost_known_inst(module, table, id_list(module, params)[index]);
     if (known == NO_ID) return 1;
-    return ratio((double)table->param_reads[known], (double)cost_shape_bytes(operand));
+    double needed = (double)cost_needed_bytes(module, table, known);
+    return ratio(needed, (double)cost_shape_bytes(operand));
   }
   if (index > 0) return 1;
   switch (inst->opcode) {
@@ -77,6 +79,7 @@ static void add_result(const Module *module, InstId id, uint32_t index, const Sh
   *(units_is_in_vmem(shape) ? &moved->to_vmem : &moved->to_hbm) += units_pieces(shape) * share;
   double *largest = is_narrow(shape) ? &moved->narrow : &moved->wide;
   *largest = fmax(*largest, registers);
+  moved->row_blocks = fmax(moved->row_blocks, units_row_blocks(shape));
 }
 
 static Transfers transfers_of(const Module *module, const CostTable *table, InstId id) {
@@ -127,11 +130,14 @@ static void add_lone(const Module *module, InstId id, Transfers *moved, CostUnit
 }
 
 /* Products and sliding windows read what is in VMEM where it lies. Their results begin a transfer
- * of their own. */
+ * of their own, on some devices also what is narrowed on its way to VMEM. */
 static void add_windowed(const Transfers *moved, CostUnits *units) {
-  bool comes = moved->from_hbm > 0, goes = moved->to_hbm > 0 || moved->narrow > 0;
+  bool comes = moved->from_hbm > 0, goes = moved->to_hbm > 0;
   units_count(units, UNIT_PRODUCT_WINDOW, 1);
   units_count(units, UNIT_KERNEL, (comes ? 1 : 0) + (goes ? 1 : 0));
+  if (!goes && moved->narrow > 0) units_count(units, UNIT_PRODUCT_NARROW, 1);
+  units->of[UNIT_PRODUCT_STAGED] = units->of[UNIT_STAGED];
+  units->of[UNIT_STAGED] = 0;
   units_count(units, UNIT_READ, moved->from_hbm);
 }
 
@@ -144,9 +150,14 @@ void units_add_transfers(const Module *module, const CostTable *table, InstId id
     return;
   }
   Transfers moved = transfers_of(module, table, id);
+  double staged = fmax(moved.narrow, (double)units->of[UNIT_STAGED]);
+  if (!(moved.wide < staged)) staged = 0;
+  units->of[UNIT_STAGED] = (float)staged;
+  if (is_windowed || (double)units->row_blocks > moved.row_blocks) units->row_blocks = 0;
   if (is_fusion || is_windowed) {
-    units_count(units, UNIT_FUSED_PIECES,
-                moved.from_hbm + moved.from_vmem + moved.to_hbm + moved.to_vmem);
+    double pieces =
+        moved.from_hbm + moved.to_hbm + (is_windowed ? 0 : moved.from_vmem + moved.to_vmem);
+    units_count(units, UNIT_FUSED_PIECES, pieces + (is_windowed ? 0 : staged));
   } else {
     add_lone(module, id, &moved, units);
   }
@@ -158,6 +169,4 @@ void units_add_transfers(const Module *module, const CostTable *table, InstId id
     units_count(units, UNIT_READ, moved.from_hbm + moved.from_vmem);
   }
   units_count(units, UNIT_WRITE, moved.to_hbm);
-  double staged = fmax(moved.narrow, (double)units->of[UNIT_STAGED]);
-  units->of[UNIT_STAGED] = moved.wide < staged ? (float)staged : 0;
 }
