@@ -43,16 +43,16 @@ static double windows_cycles(double windows, double begin, double transfers, dou
   return windows * fmax(moved, done) + fmin(moved, done);
 }
 
-/* How many windows there are at least. */
+/* How many windows there are at least. A window has so many tiles at most one below the other; what
+ * an instruction alone does not do in one window, it does in small ones. */
 static double least_windows(const CostUnits *units, const UnitPrices *prices) {
-  enum { ALONE_IN_EACH = 128 };
-  double alone = (double)units->of[UNIT_ALONE_REGISTERS], windows = 1;
-  windows = fmax(windows, (double)units->of[UNIT_TRANSPOSING]);
-  double pieces = fmax(1, prices->of[UNIT_FUSED_PIECES]);
-  windows = fmax(windows, ceil((double)units->of[UNIT_FUSED_PIECES] / pieces));
-  if (alone > prices->of[UNIT_ALONE_REGISTERS])
-    windows = fmax(windows, ceil(alone / ALONE_IN_EACH));
-  return windows;
+  enum { ROW_TILES = 1024, LONE_REGISTERS = 128 };
+  double windows = fmax(1, (double)units->of[UNIT_TRANSPOSING]);
+  for (int unit = UNIT_FUSED_PIECES; unit <= UNIT_LONE_PIECES; unit++)
+    windows = fmax(windows, ceil((double)units->of[unit] / fmax(1, prices->of[unit])));
+  windows = fmax(windows, ceil((double)units->row_tiles / ROW_TILES));
+  if (windows <= 1) return windows;
+  return fmax(windows, ceil((double)units->lone_registers / LONE_REGISTERS));
 }
 
 /* So many windows, or more, that part the blocks of rows: a window has as many registers of 8 rows
@@ -137,6 +137,11 @@ static double padded_elements(const Shape *shape, bool whole) {
 
 double units_lane_tiles(const Shape *shape) {
   return fmax(1, ceil((double)cost_dim(shape, units_minor_dim(shape, 0)) / LANES));
+}
+
+double units_row_tiles(const Shape *shape) {
+  if (!shape || !shape_is_array(shape) || shape->rank < 2) return 0;
+  return ceil((double)cost_dim(shape, units_minor_dim(shape, 1)) / REGISTER_ROWS);
 }
 
 double units_row_blocks(const Shape *shape) {

@@ -6,6 +6,7 @@ typedef struct Transfers {
   double from_hbm, from_vmem, to_hbm, to_vmem;
   double narrow, wide; /* registers of the largest result of less than 32 bits, and of the others */
   double row_blocks;   /* of the longest vector of results */
+  double row_tiles;    /* of the tallest array */
   bool has_operands;
 } Transfers;
 
@@ -80,6 +81,7 @@ static void add_result(const Module *module, InstId id, uint32_t index, const Sh
   double *largest = is_narrow(shape) ? &moved->narrow : &moved->wide;
   *largest = fmax(*largest, registers);
   moved->row_blocks = fmax(moved->row_blocks, units_row_blocks(shape));
+  if (share >= 1) moved->row_tiles = fmax(moved->row_tiles, units_row_tiles(shape));
 }
 
 static Transfers transfers_of(const Module *module, const CostTable *table, InstId id) {
@@ -87,9 +89,10 @@ static Transfers transfers_of(const Module *module, const CostTable *table, Inst
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     const Shape *operand = cost_operand_shape(module, id, i);
     if (!units_is_moved(operand)) continue;
-    double pieces = units_pieces(operand) * share_read(module, table, id, i);
+    double share = share_read(module, table, id, i), pieces = units_pieces(operand) * share;
     *(units_is_in_vmem(operand) ? &moved.from_vmem : &moved.from_hbm) += pieces;
     moved.has_operands = true;
+    if (share >= 1) moved.row_tiles = fmax(moved.row_tiles, units_row_tiles(operand));
   }
   const Shape *result = inst_shape(module, id);
   if (!shape_is_tuple(result)) add_result(module, id, 0, result, &moved);
@@ -120,13 +123,21 @@ static void add_transposing_copy(const Module *module, InstId id, CostUnits *uni
 }
 
 static void add_lone(const Module *module, InstId id, Transfers *moved, CostUnits *units) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode == OPCODE_COPY) {
+  if (inst_get(module, id)->opcode == OPCODE_COPY) {
     moved->from_vmem = 0; /* is read where it lies */
-  } else {
-    double registers = units_registers(inst_shape(module, id));
-    units_count(units, UNIT_ALONE_REGISTERS, fmax(registers, (double)units->of[UNIT_STAGED]));
+    return;
   }
+  double registers = units_registers(inst_shape(module, id));
+  units->lone_registers = fmaxf((float)registers, units->of[UNIT_STAGED]);
+  units->row_tiles = (float)moved->row_tiles;
+  units_count(units, UNIT_LONE_PIECES,
+              moved->from_hbm + moved->from_vmem + moved->to_hbm + moved->to_vmem);
+}
+
+static void add_fused(const Transfers *moved, CostUnits *units) {
+  units->row_tiles = (float)moved->row_tiles;
+  units_count(units, UNIT_FUSED_PIECES,
+              moved->from_hbm + moved->from_vmem + moved->to_hbm + moved->to_vmem);
 }
 
 /* Products and sliding windows read what is in VMEM where it lies. Their results begin a transfer
@@ -139,6 +150,7 @@ static void add_windowed(const Transfers *moved, CostUnits *units) {
   units->of[UNIT_PRODUCT_STAGED] = units->of[UNIT_STAGED];
   units->of[UNIT_STAGED] = 0;
   units_count(units, UNIT_READ, moved->from_hbm);
+  units_count(units, UNIT_FUSED_PIECES, moved->from_hbm + moved->to_hbm);
 }
 
 void units_add_transfers(const Module *module, const CostTable *table, InstId id,
@@ -154,19 +166,15 @@ void units_add_transfers(const Module *module, const CostTable *table, InstId id
   if (!(moved.wide < staged)) staged = 0;
   units->of[UNIT_STAGED] = (float)staged;
   if (is_windowed || (double)units->row_blocks > moved.row_blocks) units->row_blocks = 0;
-  if (is_fusion || is_windowed) {
-    double pieces =
-        moved.from_hbm + moved.to_hbm + (is_windowed ? 0 : moved.from_vmem + moved.to_vmem);
-    units_count(units, UNIT_FUSED_PIECES, pieces + (is_windowed ? 0 : staged));
-  } else {
-    add_lone(module, id, &moved, units);
-  }
+  if (!is_windowed && is_fusion) add_fused(&moved, units);
+  if (!is_windowed && !is_fusion) add_lone(module, id, &moved, units);
   if (is_windowed) {
     add_windowed(&moved, units);
   } else {
     bool moves = moved.to_hbm > 0 || moved.has_operands || is_fusion;
     units_count(units, moves ? UNIT_KERNEL : UNIT_UNREAD, 1);
-    units_count(units, UNIT_READ, moved.from_hbm + moved.from_vmem);
+    units_count(units, UNIT_READ, moved.from_hbm);
+    units_count(units, UNIT_READ_VMEM, moved.from_vmem);
   }
   units_count(units, UNIT_WRITE, moved.to_hbm);
 }
