@@ -87,7 +87,8 @@ double units_cycles(const CostUnits *units, const UnitPrices *prices, UnitBound 
   double matrix = sum_of(units, prices, UNIT_PRODUCT_MACS, UNIT_FIRST_VECTOR);
   double vector = sum_of(units, prices, UNIT_FIRST_VECTOR, UNIT_FIRST_FIGURE);
   double longest = 0;
-  if (matrix > 0) vector *= prices->of[UNIT_PRODUCT_VECTOR];
+  double spread = (double)units->of[UNIT_SPREAD_LANES] * prices->of[UNIT_SPREAD_LANES];
+  if (matrix > 0) vector = spread + (vector - spread) * prices->of[UNIT_PRODUCT_VECTOR];
   *bound = UNITS_NOTHING;
   take_longer(begin + each + once, UNITS_KERNEL, &longest, bound);
   take_longer(memory, UNITS_MEMORY, &longest, bound);

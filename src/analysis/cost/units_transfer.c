@@ -140,17 +140,36 @@ static void add_fused(const Transfers *moved, CostUnits *units) {
               moved->from_hbm + moved->from_vmem + moved->to_hbm + moved->to_vmem);
 }
 
+/* Results that are summed up, or end as less than 32 bits, are staged where no result of 32 bits is
+ * as large. Products stage what they narrow on its way to VMEM at a price of its own. */
+static void add_staged(const Transfers *moved, bool is_windowed, CostUnits *units) {
+  double summed = (double)units->of[UNIT_STAGED], narrow = moved->narrow;
+  bool is_narrowed = is_windowed && moved->to_hbm <= 0 && narrow > 0;
+  if (is_narrowed) {
+    units_count(units, UNIT_PRODUCT_NARROW, 1);
+    units_count(units, UNIT_PRODUCT_STAGED, moved->wide < narrow ? narrow : 0);
+  }
+  double staged = is_narrowed ? fmax(summed - narrow, 0) : fmax(summed, narrow);
+  units->of[UNIT_STAGED] = moved->wide < staged ? (float)staged : 0;
+}
+
 /* Products and sliding windows read what is in VMEM where it lies. Their results begin a transfer
- * of their own, on some devices also what is narrowed on its way to VMEM. */
+ * of their own. */
 static void add_windowed(const Transfers *moved, CostUnits *units) {
   bool comes = moved->from_hbm > 0, goes = moved->to_hbm > 0;
   units_count(units, UNIT_PRODUCT_WINDOW, 1);
   units_count(units, UNIT_KERNEL, (comes ? 1 : 0) + (goes ? 1 : 0));
-  if (!goes && moved->narrow > 0) units_count(units, UNIT_PRODUCT_NARROW, 1);
-  units->of[UNIT_PRODUCT_STAGED] = units->of[UNIT_STAGED];
-  units->of[UNIT_STAGED] = 0;
   units_count(units, UNIT_READ, moved->from_hbm);
   units_count(units, UNIT_FUSED_PIECES, moved->from_hbm + moved->to_hbm);
+  units->row_blocks = 0;
+}
+
+static void add_moved(const Transfers *moved, bool is_fusion, CostUnits *units) {
+  bool moves = moved->to_hbm > 0 || moved->has_operands || is_fusion;
+  units_count(units, moves ? UNIT_KERNEL : UNIT_UNREAD, 1);
+  units_count(units, UNIT_READ, moved->from_hbm);
+  units_count(units, UNIT_READ_VMEM, moved->from_vmem);
+  if ((double)units->row_blocks > moved->row_blocks) units->row_blocks = 0;
 }
 
 void units_add_transfers(const Module *module, const CostTable *table, InstId id,
@@ -162,19 +181,15 @@ void units_add_transfers(const Module *module, const CostTable *table, InstId id
     return;
   }
   Transfers moved = transfers_of(module, table, id);
-  double staged = fmax(moved.narrow, (double)units->of[UNIT_STAGED]);
-  if (!(moved.wide < staged)) staged = 0;
-  units->of[UNIT_STAGED] = (float)staged;
-  if (is_windowed || (double)units->row_blocks > moved.row_blocks) units->row_blocks = 0;
-  if (!is_windowed && is_fusion) add_fused(&moved, units);
-  if (!is_windowed && !is_fusion) add_lone(module, id, &moved, units);
+  add_staged(&moved, is_windowed, units);
   if (is_windowed) {
     add_windowed(&moved, units);
   } else {
-    bool moves = moved.to_hbm > 0 || moved.has_operands || is_fusion;
-    units_count(units, moves ? UNIT_KERNEL : UNIT_UNREAD, 1);
-    units_count(units, UNIT_READ, moved.from_hbm);
-    units_count(units, UNIT_READ_VMEM, moved.from_vmem);
+    if (is_fusion)
+      add_fused(&moved, units);
+    else
+      add_lone(module, id, &moved, units);
+    add_moved(&moved, is_fusion, units);
   }
   units_count(units, UNIT_WRITE, moved.to_hbm);
 }
