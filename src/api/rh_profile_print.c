@@ -100,6 +100,7 @@ static rh_status print_profile(const DeviceProfile *profile, rh_write_fn write, 
     put_figure(out, "product_seconds", profile->product_seconds);
   }
   if (profile->clock > 0) put_figure(out, "clock", profile->clock);
+  if (profile->cycles.cores > 0) put_figure(out, "cores", profile->cycles.cores);
   if (profile->has_units) put_prices(out, &profile->cycles);
   write_text(out, "\n}\n");
   return writer_finish(out);

@@ -41,10 +41,11 @@ typedef struct Fit {
   uint32_t count, held_out;
   const double *logs_of_cycles; /* by work */
   double begin[NUM_UNITS];      /* logarithms, as all of them */
+  double cores;
 } Fit;
 
-static UnitPrices prices_of(const double logs[NUM_UNITS]) {
-  UnitPrices prices;
+static UnitPrices prices_of(const double logs[NUM_UNITS], double cores) {
+  UnitPrices prices = {.cores = cores};
   for (int i = 0; i < NUM_UNITS; i++)
     prices.of[i] = steady_exp(logs[i]);
   return prices;
@@ -68,7 +69,7 @@ static double weight(double log_of_cycles) {
  * begins. */
 static double badness(const Fit *fit, const double logs[NUM_UNITS]) {
   static const double LEAST_CYCLES = 1, DISTANCE_PRICE = 0.02;
-  UnitPrices prices = prices_of(logs);
+  UnitPrices prices = prices_of(logs, fit->cores);
   double sum = 0;
   UnitBound ignored;
   for (uint32_t i = 0; i < fit->count; i++) {
@@ -146,14 +147,14 @@ UnitPrices prices_fit(const EstimatedWork *works, uint32_t count, uint32_t held_
   UnitPrices prices = *begin;
   for (uint32_t i = 0; i < count; i++)
     cycles[i] = steady_log(works[i].work.cycles);
-  Fit fit = {works, count, held_out, cycles, {0}};
+  Fit fit = {works, count, held_out, cycles, {0}, begin->cores};
   for (int i = 0; i < NUM_UNITS; i++)
     logs[i] = fit.begin[i] = steady_log(fmax(prices.of[i], LEAST_PRICE));
   for (int pass = 0; pass < PASSES; pass++) {
     if (pass > 0) scan_figures(&fit, logs);
     search(&fit, logs);
   }
-  prices = prices_of(logs);
+  prices = prices_of(logs, fit.cores);
   for (int i = 0; i < NUM_UNITS; i++)
     prices.of[i] = figure_rounded(prices.of[i]);
   arena_reset(scratch, mark);

@@ -26,6 +26,7 @@
  *                       they were published}, which tests/unit/test_known_ratios.c checks
  *   "clock"             Hz, of the cycles in which XLA:TPU estimates times; with it, estimates in a
  *                       text are used
+ *   "cores"             that share the windows of an instruction, if there are several
  *   "cycles"            object: the price of each unit of analysis/cost/units.def in such cycles,
  *                       and the figures at its end; with it, times are made of units instead of a
  *                       roofline; "clock" must be there, too
@@ -80,9 +81,10 @@ static const Key keys[] = {
     KEY(clock, KEY_RATE),
     KEY(cycles, KEY_PRICES),
 #undef KEY
+    {"cores", KEY_RATE, offsetof(DeviceProfile, cycles.cores)},
     {"known", KEY_KNOWN, 0},
 };
-enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 7 }; /* which are the last */
+enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 8 }; /* which are the last */
 
 typedef struct Reader {
   DeviceProfile *profile;

@@ -15,7 +15,7 @@ const char *unit_key(CostUnit unit) {
 }
 
 UnitPrices unit_prices_begin(void) {
-  UnitPrices prices;
+  UnitPrices prices = {.cores = 0};
   for (int unit = 0; unit < NUM_UNITS; unit++)
     prices.of[unit] = table_of_units[unit].begin;
   return prices;
@@ -43,15 +43,19 @@ static double windows_cycles(double windows, double begin, double transfers, dou
   return windows * fmax(moved, done) + fmin(moved, done);
 }
 
+static double cores_of(const UnitPrices *prices) {
+  return fmax(1, prices->cores);
+}
+
 /* How many windows there are at least. A window has so many tiles at most one below the other; what
- * an instruction alone does not do in one window, it does in small ones. */
+ * an instruction alone does not do in one window on each core, it does in small ones. */
 static double least_windows(const CostUnits *units, const UnitPrices *prices) {
   enum { ROW_TILES = 1024, LONE_REGISTERS = 128 };
   double windows = fmax(1, (double)units->of[UNIT_TRANSPOSING]);
   for (int unit = UNIT_FUSED_PIECES; unit <= UNIT_LONE_PIECES; unit++)
     windows = fmax(windows, ceil((double)units->of[unit] / fmax(1, prices->of[unit])));
   windows = fmax(windows, ceil((double)units->row_tiles / ROW_TILES));
-  if (windows <= 1) return windows;
+  if (windows <= cores_of(prices)) return windows;
   return fmax(windows, ceil((double)units->lone_registers / LONE_REGISTERS));
 }
 
@@ -66,14 +70,16 @@ static double windows_of_blocks(double blocks, double windows) {
   return fmax(blocks, windows);
 }
 
-/* In as many windows as suit it best. */
-static double best_windows_cycles(double least, double blocks, double begin, double each,
+/* In as many windows as suit it best, which the cores work through side by side. */
+static double best_windows_cycles(const CostUnits *units, const UnitPrices *prices, double begin,
                                   double transfers, double work) {
   static const double MOST_MORE = 64, GROW = 1.5;
-  double best = INFINITY;
+  double each = (double)units->of[UNIT_PRODUCT_WINDOW] * prices->of[UNIT_PRODUCT_WINDOW];
+  double least = least_windows(units, prices), blocks = (double)units->row_blocks, best = INFINITY;
   for (double more = 1; more <= MOST_MORE; more *= GROW) {
     double windows = least * floor(more);
     if (blocks > 0) windows = windows_of_blocks(blocks, windows);
+    windows = ceil(windows / cores_of(prices));
     best = fmin(best, windows_cycles(windows, begin, transfers, work + each * windows));
   }
   return best;
@@ -94,9 +100,7 @@ double units_cycles(const CostUnits *units, const UnitPrices *prices, UnitBound 
   take_longer(memory, UNITS_MEMORY, &longest, bound);
   take_longer(matrix, UNITS_MATRIX, &longest, bound);
   take_longer(vector, UNITS_VECTOR, &longest, bound);
-  double least = least_windows(units, prices);
-  return once + best_windows_cycles(least, (double)units->row_blocks, begin, each, memory,
-                                    fmax(matrix, vector));
+  return once + best_windows_cycles(units, prices, begin, memory, fmax(matrix, vector));
 }
 
 /* ---- registers ---- */

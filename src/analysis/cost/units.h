@@ -35,6 +35,7 @@ typedef struct CostUnits {
 /* In cycles, but for the figures at the end. */
 typedef struct UnitPrices {
   double of[NUM_UNITS];
+  double cores; /* that share an instruction's windows; 0 = 1 */
 } UnitPrices;
 
 typedef enum UnitBound {
