@@ -101,7 +101,7 @@ static Transfers transfers_of(const Module *module, const CostTable *table, Inst
   return moved;
 }
 
-/* ---- instructions alone ---- */
+/* ---- what is counted ---- */
 
 /* A copy that makes lanes another dimension works through windows of its own, in 32 bits. Each
  * begins a transfer on every side that is in HBM. */
@@ -130,8 +130,8 @@ static void add_lone(const Module *module, InstId id, Transfers *moved, CostUnit
   double registers = units_registers(inst_shape(module, id));
   units->lone_registers = fmaxf((float)registers, units->of[UNIT_STAGED]);
   units->row_tiles = (float)moved->row_tiles;
-  units_count(units, UNIT_LONE_PIECES,
-              moved->from_hbm + moved->from_vmem + moved->to_hbm + moved->to_vmem);
+  double from = moved->from_hbm + moved->from_vmem, to = moved->to_hbm + moved->to_vmem;
+  units_count(units, UNIT_LONE_PIECES, 2 * from + to);
 }
 
 static void add_fused(const Transfers *moved, CostUnits *units) {
@@ -164,11 +164,15 @@ static void add_windowed(const Transfers *moved, CostUnits *units) {
   units->row_blocks = 0;
 }
 
-static void add_moved(const Transfers *moved, bool is_fusion, CostUnits *units) {
-  bool moves = moved->to_hbm > 0 || moved->has_operands || is_fusion;
+/* A broadcast within VMEM waits for nothing, as if it had no operand. */
+static void add_moved(const Module *module, InstId id, const Transfers *moved, CostUnits *units) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  bool is_within = opcode == OPCODE_BROADCAST && moved->from_hbm + moved->to_hbm <= 0;
+  bool has_operands = moved->has_operands && !is_within;
+  bool moves = moved->to_hbm > 0 || has_operands || opcode == OPCODE_FUSION;
   units_count(units, moves ? UNIT_KERNEL : UNIT_UNREAD, 1);
   units_count(units, UNIT_READ, moved->from_hbm);
-  units_count(units, UNIT_READ_VMEM, moved->from_vmem);
+  if (!is_within) units_count(units, UNIT_READ_VMEM, moved->from_vmem);
   if ((double)units->row_blocks > moved->row_blocks) units->row_blocks = 0;
 }
 
@@ -189,7 +193,7 @@ void units_add_transfers(const Module *module, const CostTable *table, InstId id
       add_fused(&moved, units);
     else
       add_lone(module, id, &moved, units);
-    add_moved(&moved, is_fusion, units);
+    add_moved(module, id, &moved, units);
   }
   units_count(units, UNIT_WRITE, moved.to_hbm);
 }
