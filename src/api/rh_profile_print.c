@@ -96,6 +96,7 @@ static rh_status print_profile(const DeviceProfile *profile, rh_write_fn write, 
   if (profile->block_bandwidth > 0) {
     put_figure(out, "block_bandwidth", profile->block_bandwidth);
   }
+  if (profile->product_serial > 0) put_figure(out, "product_serial", profile->product_serial);
   if (profile->product_seconds > 0) {
     put_figure(out, "product_seconds", profile->product_seconds);
   }

@@ -19,6 +19,9 @@
  *   "matrix_share"      the share of "flops" that large products reach
  *   "memory_share"      the share of "memory_bandwidth" that kernels reach
  *   "block_bandwidth"   bytes per second that one block of a GPU's threads moves at most
+ *   "product_serial"    of a product, the share of the shorter of its transfers and its work that
+ *                       takes time beside the longer one: what loads before the first tiles, and
+ *                       what is stored after the last ones
  *   "product_seconds"   what a product takes on top, however small it is; with it, the profile is
  *                       that of a GPU, and XLA:GPU's estimates in a text are used
  *   "known"             list of published ratios of times, {"of": [instructions], "to":
@@ -77,6 +80,7 @@ static const Key keys[] = {
     KEY(matrix_share, KEY_SHARE),
     KEY(memory_share, KEY_SHARE),
     KEY(block_bandwidth, KEY_RATE),
+    KEY(product_serial, KEY_SHARE),
     KEY(product_seconds, KEY_SECONDS),
     KEY(clock, KEY_RATE),
     KEY(cycles, KEY_PRICES),
@@ -84,7 +88,7 @@ static const Key keys[] = {
     {"cores", KEY_RATE, offsetof(DeviceProfile, cycles.cores)},
     {"known", KEY_KNOWN, 0},
 };
-enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 8 }; /* which are the last */
+enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 9 }; /* which are the last */
 
 typedef struct Reader {
   DeviceProfile *profile;

@@ -1,4 +1,6 @@
 /* Modelled time: a roofline per instruction. */
+#include <math.h>
+
 #include "analysis/cost/cost_internal.h"
 
 static bool is_matrix_product(Opcode opcode) {
@@ -214,11 +216,12 @@ static ModelledTime unit_time(const InstWork *work, const DeviceProfile *profile
 static ModelledTime roofline_time(const InstWork *work, const DeviceProfile *profile) {
   double peak = work->is_matrix ? profile->flops[work->type] : profile->vector_flops[work->type];
   ModelledTime time = transfer_time(work, profile);
+  double serial = work->is_matrix ? fmin(time.seconds, work->flops / peak) : 0;
   time = longer(time, work->flops / peak, BOUND_COMPUTE);
   time = longer(time, work->transcendentals / profile->transcendentals, BOUND_TRANSCENDENTALS);
   double start = profile->kernel_seconds + (work->is_matrix ? profile->product_seconds : 0);
   if (start > time.seconds) time.bound = BOUND_LAUNCH;
-  time.seconds += start;
+  time.seconds += start + serial * profile->product_serial;
   return time;
 }
 
