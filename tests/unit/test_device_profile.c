@@ -110,7 +110,8 @@ static void write_prices(char *text, size_t room, const char *more) {
       snprintf(text, room, "%.*s, \"clock\": 2e9, \"cycles\": {", (int)strlen(whole) - 1, whole);
   for (int unit = 0; unit < UNIT_FIRST_FIGURE; unit++)
     len += snprintf(text + len, room - (size_t)len, "\"%s\": 7, ", unit_key((CostUnit)unit));
-  snprintf(text + len, room - (size_t)len, "%s, \"fused_pieces\": 9, \"lone_pieces\": 9}}", more);
+  snprintf(text + len, room - (size_t)len,
+           "%s, \"fused_pieces\": 9, \"lone_pieces\": 9, \"lone_registers\": 9}}", more);
 }
 
 START_TEST(prices_are_read) {

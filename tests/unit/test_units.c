@@ -345,13 +345,14 @@ START_TEST(each_window_begins_anew) {
   units.of[UNIT_FUSED_PIECES] = 0;
   prices.of[UNIT_LONE_PIECES] = 1400;
   units.of[UNIT_LONE_PIECES] = 1500;
-  units.lone_registers = 1500; /* 12 windows of 128 */
+  prices.of[UNIT_LONE_REGISTERS] = 128;
+  units.of[UNIT_LONE_REGISTERS] = 1500; /* 12 windows of 128 */
   ck_assert_double_eq(units_cycles(&units, &prices, &bound), 12 * 2 + 200);
   units.of[UNIT_LONE_PIECES] = 1300;
   ck_assert_double_eq(units_cycles(&units, &prices, &bound), 2 + 200);
   units.row_tiles = 1025;
   ck_assert_double_eq(units_cycles(&units, &prices, &bound), 12 * 2 + 200);
-  units.lone_registers = 0;
+  units.of[UNIT_LONE_REGISTERS] = 0;
   ck_assert_double_eq(units_cycles(&units, &prices, &bound), 2 * 2 + 200);
   prices.cores = 2; /* which share them */
   ck_assert_double_eq(units_cycles(&units, &prices, &bound), 2 + 200);

@@ -35,8 +35,6 @@ int work_compare(const InstWork *a, const InstWork *b) {
     order = compare_doubles((double)a->units.of[unit], (double)b->units.of[unit]);
   if (order == 0) order = compare_doubles((double)a->units.row_blocks, (double)b->units.row_blocks);
   if (order == 0) order = compare_doubles((double)a->units.row_tiles, (double)b->units.row_tiles);
-  if (order == 0)
-    order = compare_doubles((double)a->units.lone_registers, (double)b->units.lone_registers);
   return order;
 }
 

@@ -120,10 +120,10 @@ static void search(const Fit *fit, double logs[NUM_UNITS]) {
   }
 }
 
-/* Tries what is between a quarter and four times each figure of windows, of which times are steps,
+/* Tries what is between an eighth and eight times each figure of windows, of which times are steps,
  * so that small ones do not tell in which direction they fall. */
 static void scan_figures(const Fit *fit, double logs[NUM_UNITS]) {
-  static const double LARGEST = 1.4, STEP = 0.07;
+  static const double LARGEST = 2.1, STEP = 0.07;
   for (int i = UNIT_FUSED_PIECES; i < NUM_UNITS; i++) {
     double best = badness(fit, logs), found = logs[i];
     for (double log = fit->begin[i] - LARGEST; log <= fit->begin[i] + LARGEST; log += STEP) {

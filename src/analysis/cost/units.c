@@ -50,13 +50,14 @@ static double cores_of(const UnitPrices *prices) {
 /* How many windows there are at least. A window has so many tiles at most one below the other; what
  * an instruction alone does not do in one window on each core, it does in small ones. */
 static double least_windows(const CostUnits *units, const UnitPrices *prices) {
-  enum { ROW_TILES = 1024, LONE_REGISTERS = 128 };
+  enum { ROW_TILES = 1024 };
   double windows = fmax(1, (double)units->of[UNIT_TRANSPOSING]);
   for (int unit = UNIT_FUSED_PIECES; unit <= UNIT_LONE_PIECES; unit++)
     windows = fmax(windows, ceil((double)units->of[unit] / fmax(1, prices->of[unit])));
   windows = fmax(windows, ceil((double)units->row_tiles / ROW_TILES));
   if (windows <= cores_of(prices)) return windows;
-  return fmax(windows, ceil((double)units->lone_registers / LONE_REGISTERS));
+  double in_each = fmax(1, prices->of[UNIT_LONE_REGISTERS]);
+  return fmax(windows, ceil((double)units->of[UNIT_LONE_REGISTERS] / in_each));
 }
 
 /* So many windows, or more, that part the blocks of rows: a window has as many registers of 8 rows

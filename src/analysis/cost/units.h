@@ -28,8 +28,7 @@ typedef struct CostUnits {
   /* 128 rows each, whose sums along the lanes become the lanes of a vector that is a result;
    * windows have whole ones. 0 = there is none. */
   float row_blocks;
-  float row_tiles;      /* tiles of 8 rows one below the other, in the tallest array */
-  float lone_registers; /* that an instruction alone works through */
+  float row_tiles; /* tiles of 8 rows one below the other, in the tallest array */
 } CostUnits;
 
 /* In cycles, but for the figures at the end. */

@@ -128,7 +128,7 @@ static void add_lone(const Module *module, InstId id, Transfers *moved, CostUnit
     return;
   }
   double registers = units_registers(inst_shape(module, id));
-  units->lone_registers = fmaxf((float)registers, units->of[UNIT_STAGED]);
+  units_count(units, UNIT_LONE_REGISTERS, fmax(registers, (double)units->of[UNIT_STAGED]));
   units->row_tiles = (float)moved->row_tiles;
   double from = moved->from_hbm + moved->from_vmem, to = moved->to_hbm + moved->to_vmem;
   units_count(units, UNIT_LONE_PIECES, 2 * from + to);
