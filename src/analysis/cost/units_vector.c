@@ -34,8 +34,8 @@ static CostUnit broadcast_unit(const Module *module, InstId id) {
   IntSlice kept = inst_attr_ints(module, id, ATTR_DIMENSIONS);
   int64_t rows = units_minor_dim(to, 1);
   if (!units_is_moved(from)) return UNIT_SIMPLE;
-  if (to->type == TYPE_PRED) return UNIT_MASK;
   if (!lists(kept, units_minor_dim(to, 0))) return UNIT_SPREAD_LANES;
+  if (to->type == TYPE_PRED) return UNIT_MASK;
   return rows >= 0 && !lists(kept, rows) ? UNIT_SPREAD_ROWS : UNIT_SIMPLE;
 }
 
