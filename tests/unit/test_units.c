@@ -67,6 +67,9 @@ static const struct {
      UNIT_SIMPLE, 26},
     {"",
      "p = pred[100]{0} parameter(0)\n ROOT x = pred[100,200]" T " broadcast(p), dimensions={0}\n",
+     UNIT_SPREAD_LANES, 13},
+    {"",
+     "p = pred[200]{0} parameter(0)\n ROOT x = pred[100,200]" T " broadcast(p), dimensions={1}\n",
      UNIT_MASK, 26},
     {"add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n",
      "p = f32[100,200]" T " parameter(0)\n z = f32[] constant(0)\n"

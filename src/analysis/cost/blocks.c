@@ -2,7 +2,9 @@
  * multiprocessor, which moves 32 bytes per clock at most, so that some dozens are needed for the
  * whole of the memory's bandwidth (AdjustBandwidth in xla/service/gpu/model). A sum along other
  * dimensions than the minor-most one has a block for each 64 of its neighbouring results
- * (ReductionFusion in xla/backends/gpu/codegen/emitters), which goes over all that it adds up. */
+ * (ReductionFusion in xla/backends/gpu/codegen/emitters), which goes over all that it adds up. What
+ * would be too long for that, XLA:GPU adds up in two steps, so that only its own fusions, of kind
+ * kInput, tell how many blocks there are. */
 #include <math.h>
 
 #include "analysis/cost/cost_internal.h"
@@ -38,7 +40,10 @@ static double blocks_of_reduce(const Module *module, InstId id) {
 
 double cost_kernel_blocks(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
-  if (inst->opcode != OPCODE_FUSION || inst->num_callees == 0) return blocks_of_reduce(module, id);
+  if (inst->opcode != OPCODE_FUSION || inst->num_callees == 0 ||
+      inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_INPUT) {
+    return 0;
+  }
   CompId comp = inst_callees(module, id)[0];
   double blocks = 0;
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
