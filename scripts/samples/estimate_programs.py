@@ -732,6 +732,34 @@ def ladder_products():
     return together(k)
 
 
+def _spread(count):
+    """A product of columns that are the same in all lanes, and of one row."""
+    def spread(*columns):
+        lanes = lax.broadcasted_iota(jnp.float32, (columns[0].shape[0], 128), 1)
+        return functools.reduce(lambda x, y: x * y[:, None] + 1, columns, lanes).sum(0)
+    return lambda rows: (spread, [f32(rows)] * count)
+
+
+@ladder
+
+
+def ladder_rows():
+    """What is the same in a row: sums of rows whose number 128 does not divide, columns that are spread over the lanes."""
+    k = []
+    for blocks in (64, 79, 97, 131, 157, 188, 234, 313):
+        k.append((lambda x: jnp.exp(x).sum(1), [f32(128 * blocks - 40, 128)]))
+        k.append((lambda x: x.max(1), [f32(128 * blocks - 48, 128)]))
+    for count in (1, 2, 3, 4):
+        k += [_spread(count)(rows + 8 * count) for rows in (1000, 4000, 20000)]
+    for rows in (1000, 4000, 20000):
+        for columns in (128, 384, 1024):
+            wide = columns // 3 if rows == 20000 else columns
+            k.append((lambda x, a, b: (jnp.exp(x - a[:, None]) * b[:, None]).sum(0),
+                      [f32(rows + columns, wide), f32(rows + columns), f32(rows + columns)]))
+        k.append((lambda x, label: x + jax.nn.one_hot(label, 128), [f32(rows, 128), i32(rows)]))
+    return together(k)
+
+
 # ---- programs ----
 
 def together(kernels):

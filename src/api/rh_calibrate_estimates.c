@@ -105,8 +105,16 @@ static const rh_model_error *error_of(const Calibration *job, const double *seco
 static DeviceProfile fit(const Calibration *job, uint32_t held_out) {
   DeviceProfile made = *job->profile;
   UnitPrices begin = unit_prices_begin();
+  begin.cores = job->profile->cycles.cores;
+  ArenaMark mark = arena_mark(job->scratch);
+  EstimatedWork *works = arena_array(job->scratch, EstimatedWork, job->works.len);
+  for (uint32_t i = 0; i < job->works.len; i++) {
+    works[i] = job->works.data[i];
+    works[i].work.units = work_units(&works[i].work, job->profile);
+  }
   made.has_units = true;
-  made.cycles = prices_fit(job->works.data, job->works.len, held_out, &begin, job->scratch);
+  made.cycles = prices_fit(works, job->works.len, held_out, &begin, job->scratch);
+  arena_reset(job->scratch, mark);
   return made;
 }
 

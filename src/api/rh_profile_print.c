@@ -93,10 +93,15 @@ static rh_status print_profile(const DeviceProfile *profile, rh_write_fn write, 
   put_figure(out, "device_to_host", profile->device_to_host);
   put_figure(out, "interconnect", profile->interconnect);
   put_figure(out, "kernel_seconds", profile->kernel_seconds);
+  if (profile->block_bandwidth > 0) {
+    put_figure(out, "block_bandwidth", profile->block_bandwidth);
+  }
+  if (profile->product_serial > 0) put_figure(out, "product_serial", profile->product_serial);
   if (profile->product_seconds > 0) {
     put_figure(out, "product_seconds", profile->product_seconds);
   }
   if (profile->clock > 0) put_figure(out, "clock", profile->clock);
+  if (profile->cycles.cores > 0) put_figure(out, "cores", profile->cycles.cores);
   if (profile->has_units) put_prices(out, &profile->cycles);
   write_text(out, "\n}\n");
   return writer_finish(out);

@@ -110,7 +110,8 @@ static void write_prices(char *text, size_t room, const char *more) {
       snprintf(text, room, "%.*s, \"clock\": 2e9, \"cycles\": {", (int)strlen(whole) - 1, whole);
   for (int unit = 0; unit < UNIT_FIRST_FIGURE; unit++)
     len += snprintf(text + len, room - (size_t)len, "\"%s\": 7, ", unit_key((CostUnit)unit));
-  snprintf(text + len, room - (size_t)len, "%s, \"fused_pieces\": 9, \"alone_registers\": 9}}", more);
+  snprintf(text + len, room - (size_t)len,
+           "%s, \"fused_pieces\": 9, \"lone_pieces\": 9, \"lone_registers\": 9}}", more);
 }
 
 START_TEST(prices_are_read) {
@@ -147,6 +148,7 @@ START_TEST(shares_are_applied) {
   DeviceProfile profile;
   snprintf(text, sizeof text,
            "%.*s, \"matrix_share\": 0.5, \"memory_share\": 0.25, \"product_seconds\": 3e-6, "
+           "\"block_bandwidth\": 5e7, \"product_serial\": 0.3, "
            "\"known\": [{\"ratio\": 2, \"source\": \"s\"}]}",
            (int)strlen(whole) - 1, whole);
   ck_assert_int_eq(device_profile_parse(text, strlen(text), &profile, arena, NULL), RH_OK);
@@ -154,6 +156,8 @@ START_TEST(shares_are_applied) {
   ck_assert_double_eq(profile.flops[TYPE_F32], 5e11);
   ck_assert_double_eq(profile.vector_flops[TYPE_BF16], 2e11);
   ck_assert_double_eq(profile.memory_bandwidth, 2.5e8);
+  ck_assert_double_eq(profile.block_bandwidth, 5e7);
+  ck_assert_double_eq(profile.product_serial, 0.3);
   ck_assert_double_eq(profile.product_seconds, 3e-6);
   arena_free(arena);
 }

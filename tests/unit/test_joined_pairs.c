@@ -12,8 +12,8 @@
 #define DONE "d = f32[1024] async-done(s)\n"
 
 /* Each begins with a = negate(p) and ends with ROOT r = negate(d). A collective in place uses the
- * memory of the result. A pair has tables of 16 bytes, each at a multiple of the alignment, and work
- * at the same time another array. */
+ * memory of the result. A pair has tables of 16 bytes, each at a multiple of the alignment, and
+ * work at the same time another array. */
 static const struct {
   const char *what, *body, *target;
   int64_t temp_bytes;

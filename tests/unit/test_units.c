@@ -43,8 +43,10 @@ static const struct {
     {"", "p = f32[100,200]{0,1} parameter(0)\n ROOT x = f32[100,200]{0,1} negate(p)\n", UNIT_SIMPLE,
      25},
     /* what stays in VMEM is read all the same, but writing it is free */
+    {"", "p = f32[100,200]" V " parameter(0)\n ROOT x = f32[100,200]" V " negate(p)\n",
+     UNIT_READ_VMEM, 26},
     {"", "p = f32[100,200]" V " parameter(0)\n ROOT x = f32[100,200]" V " negate(p)\n", UNIT_READ,
-     26},
+     0},
     {"", "p = f32[100,200]" V " parameter(0)\n ROOT x = f32[100,200]" V " negate(p)\n", UNIT_WRITE,
      0},
     /* a tile of one row fills a register, though not a piece */
@@ -56,14 +58,18 @@ static const struct {
      "ROOT x = f32[16,1,128]{2,1,0:T(1,128)} negate(p)\n",
      UNIT_SIMPLE, 16},
     /* broadcasts and reductions by what becomes of lanes and rows */
+    /* what is the same in all lanes once for each 8 rows, however many lanes there are */
     {"", "p = f32[100]{0} parameter(0)\n ROOT x = f32[100,200]" T " broadcast(p), dimensions={0}\n",
-     UNIT_SPREAD_LANES, 26},
+     UNIT_SPREAD_LANES, 13},
     {"", "p = f32[200]{0} parameter(0)\n ROOT x = f32[100,200]" T " broadcast(p), dimensions={1}\n",
      UNIT_SPREAD_ROWS, 26},
     {"", "p = f32[] parameter(0)\n ROOT x = f32[100,200]" T " broadcast(p), dimensions={}\n",
      UNIT_SIMPLE, 26},
     {"",
      "p = pred[100]{0} parameter(0)\n ROOT x = pred[100,200]" T " broadcast(p), dimensions={0}\n",
+     UNIT_SPREAD_LANES, 13},
+    {"",
+     "p = pred[200]{0} parameter(0)\n ROOT x = pred[100,200]" T " broadcast(p), dimensions={1}\n",
      UNIT_MASK, 26},
     {"add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n",
      "p = f32[100,200]" T " parameter(0)\n z = f32[] constant(0)\n"
@@ -116,7 +122,7 @@ static const struct {
      "ROOT x = (f32[100]{0}, f32[100,200]" T ") fusion(p), kind=kLoop, calls=f\n",
      UNIT_STAGED, 0},
     {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n",
-     UNIT_ALONE_REGISTERS, 26},
+     UNIT_LONE_PIECES, 2 * 26 + 26},
     {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
      UNIT_KERNEL, 0},
     {"", "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]{0,1:T(8,128)S(1)} copy(p)\n",
@@ -205,6 +211,19 @@ static const struct {
      "ROOT x = f32[3,3,1,192] convolution(p, q), window={size=14x14 pad=1_1x1_1}, "
      "dim_labels=f01b_i01o->01bf, batch_group_count=192\n",
      UNIT_PRODUCT_MACS, 0},
+    {"",
+     "p = f32[16,14,14,192] parameter(0)\n q = f32[3,3,1,192] parameter(1)\n"
+     "ROOT x = f32[16,14,14,192]{3,0,2,1:T(8,128)} convolution(p, q), window={size=3x3 "
+     "pad=1_1x1_1}, "
+     "dim_labels=b01f_01io->b01f, feature_group_count=192\n",
+     UNIT_PRODUCT_WIDE, 14 * 14 * 2 * 2 * 9},
+    /* of groups as batches in a window, positions are not joined */
+    {"",
+     "p = bf16[16,32,32,16,8] parameter(0)\n q = bf16[3,3,16,8,8] parameter(1)\n"
+     "ROOT x = bf16[16,32,32,16,8]{0,4,3,2,1:T(8,128)(2,1)} convolution(p, q), "
+     "window={size=3x3x16 stride=1x1x15 pad=1_1x1_1x0_0 lhs_dilate=1x1x16}, "
+     "dim_labels=b012f_012oi->b012f\n",
+     UNIT_PRODUCT_MACS, 32 * 32 * 16 * 9},
     /* a batch as a window; cells of 256 x 256; three parts of each side */
     {"",
      "p = f32[4,16,64] parameter(0)\n q = f32[4,64,128] parameter(1)\n"
@@ -234,6 +253,33 @@ static const struct {
      "p = f32[100,200]" T " parameter(0)\n q = bf16[200,300]" T " parameter(1)\n"
      "ROOT x = bf16[100,300]" T " fusion(p, q), kind=kOutput, calls=f\n",
      UNIT_PACK, 26},
+    /* a product narrows what it writes to VMEM at a price of its own */
+    {"",
+     "p = bf16[104,256]{1,0:T(8,128)(2,1)S(1)} parameter(0)\n"
+     "q = bf16[256,256]{1,0:T(8,128)(2,1)S(1)} parameter(1)\n"
+     "ROOT x = bf16[104,256]{1,0:T(8,128)(2,1)S(1)} convolution(p, q), dim_labels=bf_io->bf\n",
+     UNIT_PRODUCT_NARROW, 1},
+    {"",
+     "p = bf16[104,256]{1,0:T(8,128)(2,1)S(1)} parameter(0)\n"
+     "q = bf16[256,256]{1,0:T(8,128)(2,1)S(1)} parameter(1)\n"
+     "ROOT x = bf16[104,256]{1,0:T(8,128)(2,1)S(1)} convolution(p, q), dim_labels=bf_io->bf\n",
+     UNIT_PRODUCT_STAGED, 26},
+    {"",
+     "p = bf16[104,256]{1,0:T(8,128)(2,1)S(1)} parameter(0)\n"
+     "q = bf16[256,256]{1,0:T(8,128)(2,1)S(1)} parameter(1)\n"
+     "ROOT x = bf16[104,256]{1,0:T(8,128)(2,1)} convolution(p, q), dim_labels=bf_io->bf\n",
+     UNIT_STAGED, 26},
+    /* a slice behind a bitcast is what is read */
+    {"f { p = f32[64,128]" T " parameter(0)\n b = f32[8,8,128]{2,1,0:T(8,128)} bitcast(p)\n"
+     "n = f32[8,8,128]{2,1,0:T(8,128)} negate(b)\n"
+     "ROOT d = f32[1,8,128]{2,1,0:T(8,128)} slice(n), slice={[2:3], [0:8], [0:128]} }\n",
+     "p = f32[64,128]" T " parameter(0)\n"
+     "ROOT x = f32[1,8,128]{2,1,0:T(8,128)} fusion(p), kind=kLoop, calls=f\n",
+     UNIT_READ, 1},
+    {"",
+     "p = f32[128]{0:T(128)S(1)} parameter(0)\n ROOT x = f32[16,128]" V
+     " broadcast(p), dimensions={1}\n",
+     UNIT_UNREAD, 1},
     /* the scalar unit's work, other names for memory, and what runs beside the rest */
     {"", "p = f32[] parameter(0)\n ROOT x = f32[] negate(p)\n", UNIT_KERNEL, 0},
     {"",
@@ -300,10 +346,36 @@ START_TEST(each_window_begins_anew) {
   prices.of[UNIT_FUSED_PIECES] = 30;
   ck_assert_double_eq(units_cycles(&units, &prices, &bound), 4 * 2 + 200);
   units.of[UNIT_FUSED_PIECES] = 0;
-  units.of[UNIT_ALONE_REGISTERS] = 1500; /* 12 windows of 128 */
+  prices.of[UNIT_LONE_PIECES] = 1400;
+  units.of[UNIT_LONE_PIECES] = 1500;
+  prices.of[UNIT_LONE_REGISTERS] = 128;
+  units.of[UNIT_LONE_REGISTERS] = 1500; /* 12 windows of 128 */
   ck_assert_double_eq(units_cycles(&units, &prices, &bound), 12 * 2 + 200);
-  units.of[UNIT_ALONE_REGISTERS] = 1300;
+  units.of[UNIT_LONE_PIECES] = 1300;
   ck_assert_double_eq(units_cycles(&units, &prices, &bound), 2 + 200);
+  units.row_tiles = 1025;
+  ck_assert_double_eq(units_cycles(&units, &prices, &bound), 12 * 2 + 200);
+  units.of[UNIT_LONE_REGISTERS] = 0;
+  ck_assert_double_eq(units_cycles(&units, &prices, &bound), 2 * 2 + 200);
+  prices.cores = 2; /* which share them */
+  ck_assert_double_eq(units_cycles(&units, &prices, &bound), 2 + 200);
+}
+END_TEST
+
+/* Rows that become lanes of a vector, in blocks of 128: the windows that XLA:TPU was seen to make
+ * of so many blocks, where more than one has to be made. */
+static const struct {
+  float blocks, windows;
+} parted[] = {{64, 2}, {97, 33}, {131, 22}, {157, 53}, {188, 2}, {193, 39}, {257, 37}, {262, 2}};
+
+START_TEST(windows_have_whole_blocks_of_rows) {
+  CostUnits units = {.of = {[UNIT_KERNEL] = 1, [UNIT_READ] = 100, [UNIT_FUSED_PIECES] = 2},
+                     .row_blocks = parted[_i].blocks};
+  UnitPrices prices = flat_prices(2);
+  UnitBound bound;
+  prices.of[UNIT_FUSED_PIECES] = 1;
+  ck_assert_double_eq_tol(units_cycles(&units, &prices, &bound),
+                          (double)parted[_i].windows * 2 + 200, 1e-9);
 }
 END_TEST
 
@@ -388,6 +460,7 @@ int main(void) {
   tcase_add_test(tc, transfers_and_work_of_one_window_add_up);
   tcase_add_test(tc, more_windows_work_side_by_side);
   tcase_add_test(tc, each_window_begins_anew);
+  tcase_add_loop_test(tc, windows_have_whole_blocks_of_rows, 0, sizeof parted / sizeof *parted);
   tcase_add_test(tc, estimates_are_the_time);
   tcase_add_test(tc, clone_has_the_estimate_of_its_original);
   tcase_add_test(tc, prices_are_the_time_where_there_is_no_estimate);

@@ -28,10 +28,13 @@ int work_compare(const InstWork *a, const InstWork *b) {
   int order = compare_doubles(a->flops, b->flops);
   if (order == 0) order = compare_doubles(a->transcendentals, b->transcendentals);
   if (order == 0) order = compare_doubles(a->bytes, b->bytes);
+  if (order == 0) order = compare_doubles(a->blocks, b->blocks);
   if (order == 0) order = compare_doubles(a->stall_seconds, b->stall_seconds);
   if (order == 0) order = compare_doubles(a->cycles, b->cycles);
   for (int unit = 0; unit < NUM_UNITS && order == 0; unit++)
     order = compare_doubles((double)a->units.of[unit], (double)b->units.of[unit]);
+  if (order == 0) order = compare_doubles((double)a->units.row_blocks, (double)b->units.row_blocks);
+  if (order == 0) order = compare_doubles((double)a->units.row_tiles, (double)b->units.row_tiles);
   return order;
 }
 
@@ -111,6 +114,7 @@ static void scale_rates(double rates[NUM_TYPES], double factor) {
 static DeviceProfile scaled(const DeviceProfile *profile, const double logs[NUM_FIGURES]) {
   DeviceProfile made = *profile;
   made.memory_bandwidth *= steady_exp(logs[FIGURE_BANDWIDTH]);
+  made.block_bandwidth *= steady_exp(logs[FIGURE_BANDWIDTH]);
   scale_rates(made.flops, steady_exp(logs[FIGURE_FLOPS]));
   scale_rates(made.vector_flops, steady_exp(logs[FIGURE_VECTOR_FLOPS]));
   made.transcendentals *= steady_exp(logs[FIGURE_TRANSCENDENTALS]);
@@ -195,6 +199,9 @@ static void round_figures(DeviceProfile *profile) {
   round_rates(profile->vector_flops);
   profile->transcendentals = figure_rounded(profile->transcendentals);
   profile->kernel_seconds = figure_rounded(profile->kernel_seconds);
+  if (profile->block_bandwidth > 0) {
+    profile->block_bandwidth = figure_rounded(profile->block_bandwidth);
+  }
   if (profile->product_seconds > 0) {
     profile->product_seconds = figure_rounded(profile->product_seconds);
   }

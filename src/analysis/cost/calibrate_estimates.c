@@ -41,10 +41,11 @@ typedef struct Fit {
   uint32_t count, held_out;
   const double *logs_of_cycles; /* by work */
   double begin[NUM_UNITS];      /* logarithms, as all of them */
+  double cores;
 } Fit;
 
-static UnitPrices prices_of(const double logs[NUM_UNITS]) {
-  UnitPrices prices;
+static UnitPrices prices_of(const double logs[NUM_UNITS], double cores) {
+  UnitPrices prices = {.cores = cores};
   for (int i = 0; i < NUM_UNITS; i++)
     prices.of[i] = steady_exp(logs[i]);
   return prices;
@@ -68,7 +69,7 @@ static double weight(double log_of_cycles) {
  * begins. */
 static double badness(const Fit *fit, const double logs[NUM_UNITS]) {
   static const double LEAST_CYCLES = 1, DISTANCE_PRICE = 0.02;
-  UnitPrices prices = prices_of(logs);
+  UnitPrices prices = prices_of(logs, fit->cores);
   double sum = 0;
   UnitBound ignored;
   for (uint32_t i = 0; i < fit->count; i++) {
@@ -119,6 +120,24 @@ static void search(const Fit *fit, double logs[NUM_UNITS]) {
   }
 }
 
+/* Tries what is between an eighth and eight times each figure of windows, of which times are steps,
+ * so that small ones do not tell in which direction they fall. */
+static void scan_figures(const Fit *fit, double logs[NUM_UNITS]) {
+  static const double LARGEST = 2.1, STEP = 0.07;
+  for (int i = UNIT_FUSED_PIECES; i < NUM_UNITS; i++) {
+    double best = badness(fit, logs), found = logs[i];
+    for (double log = fit->begin[i] - LARGEST; log <= fit->begin[i] + LARGEST; log += STEP) {
+      logs[i] = log;
+      double tried = badness(fit, logs);
+      if (tried < best) {
+        best = tried;
+        found = log;
+      }
+    }
+    logs[i] = found;
+  }
+}
+
 UnitPrices prices_fit(const EstimatedWork *works, uint32_t count, uint32_t held_out,
                       const UnitPrices *begin, Arena *scratch) {
   enum { PASSES = 3 }; /* a price whose steps have become small may have to move again */
@@ -128,12 +147,14 @@ UnitPrices prices_fit(const EstimatedWork *works, uint32_t count, uint32_t held_
   UnitPrices prices = *begin;
   for (uint32_t i = 0; i < count; i++)
     cycles[i] = steady_log(works[i].work.cycles);
-  Fit fit = {works, count, held_out, cycles, {0}};
+  Fit fit = {works, count, held_out, cycles, {0}, begin->cores};
   for (int i = 0; i < NUM_UNITS; i++)
     logs[i] = fit.begin[i] = steady_log(fmax(prices.of[i], LEAST_PRICE));
-  for (int pass = 0; pass < PASSES; pass++)
+  for (int pass = 0; pass < PASSES; pass++) {
+    if (pass > 0) scan_figures(&fit, logs);
     search(&fit, logs);
-  prices = prices_of(logs);
+  }
+  prices = prices_of(logs, fit.cores);
   for (int i = 0; i < NUM_UNITS; i++)
     prices.of[i] = figure_rounded(prices.of[i]);
   arena_reset(scratch, mark);

@@ -411,7 +411,9 @@ static Cost inst_cost(const Module *module, const CostTable *table, InstId id, A
 /* Records the bytes read of each parameter, for this fusion and for a fusion that contains it. */
 static void note_param_reads(const Module *module, CostTable *table, InstId fusion) {
   if (inst_get(module, fusion)->num_callees == 0) return;
-  IdList params = comp_get(module, inst_callees(module, fusion)[0])->params;
+  CompId comp = inst_callees(module, fusion)[0];
+  cost_note_needed(module, table, comp);
+  IdList params = comp_get(module, comp)->params;
   for (uint32_t i = 0; i < params.len; i++) {
     InstId param = id_list(module, params)[i];
     table->param_reads[param] = cost_param_read_bytes(module, table, param);
@@ -422,6 +424,8 @@ static void analyze_inst(const Module *module, CostTable *table, InstId id, Aren
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode == OPCODE_FUSION) note_param_reads(module, table, id);
   table->of[id] = inst_cost(module, table, id, scratch);
+  table->kernel_blocks[id] = (float)cost_kernel_blocks(module, id);
+  table->unneeded_bytes[id] = cost_unneeded_bytes(module, table, id);
   table->matrix_types[id] = (uint8_t)cost_matrix_type(module, table, id);
   if (inst->opcode == OPCODE_WHILE) table->trip_counts[id] = while_trip_count(module, id);
 }
@@ -438,6 +442,9 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
                      .trip_counts = arena_array(out, int64_t, num_insts),
                      .comps = arena_zarray(out, Cost, num_comps),
                      .param_reads = arena_zarray(out, int64_t, num_insts),
+                     .unneeded_bytes = arena_zarray(out, int64_t, num_insts),
+                     .kernel_blocks = arena_zarray(out, float, num_insts),
+                     .needed_shares = arena_zarray(out, float, num_insts),
                      .matrix_types = arena_array(out, uint8_t, num_insts),
                      .known = cost_find_known(module, out, scratch),
                      .estimated_cycles = cost_find_estimates(module, out),

@@ -22,10 +22,14 @@ typedef struct Cost {
 typedef struct CostTable {
   Cost *of; /* by InstId, as in HloCostAnalysis: a call, while, conditional or fusion includes its
                callees, a loop body once */
-  int64_t *trip_counts;  /* by InstId: iterations of a while, -1 when unknown; 1 for any other
-                            instruction */
-  Cost *comps;           /* by CompId: sum over its instructions */
-  int64_t *param_reads;  /* by InstId: bytes that a fused computation reads of this parameter */
+  int64_t *trip_counts;    /* by InstId: iterations of a while, -1 when unknown; 1 for any other
+                              instruction */
+  Cost *comps;             /* by CompId: sum over its instructions */
+  int64_t *param_reads;    /* by InstId: bytes that a fused computation reads of this parameter */
+  float *needed_shares;    /* by InstId: the share of the elements that a fused computation needs of
+                              its instructions, 0 elsewhere */
+  int64_t *unneeded_bytes; /* by InstId: bytes of a fusion in `of` that its results do not need */
+  float *kernel_blocks;    /* by InstId: blocks of threads on a GPU, 0 = enough */
   uint8_t *matrix_types; /* by InstId: ElementType of the matrix product that has most of its flops,
                             NUM_TYPES when there is none */
   const double *link_seconds;      /* by InstId: stalls if copies to and from the host overlap with
@@ -125,6 +129,7 @@ typedef struct InstWork {
   ElementType type; /* that it computes in */
   bool is_matrix;   /* its flops are those of a matrix product */
   double flops, transcendentals, bytes;
+  double blocks; /* of threads on a GPU; 0 = enough */
   double stall_seconds;
   double cycles;            /* by XLA:TPU's own estimate; 0 = there is none */
   double estimated_seconds; /* by XLA:GPU's own estimate, without the launch; 0 = there is none */
@@ -135,6 +140,9 @@ typedef struct InstWork {
  * one. */
 InstWork cost_work(const Module *module, const CostTable *table, InstId id);
 ModelledTime work_time(const InstWork *work, const DeviceProfile *profile);
+
+/* The units of work on a device, whose matrix units may multiply other types faster than bf16. */
+CostUnits work_units(const InstWork *work, const DeviceProfile *profile);
 
 /* What modelled times are to be multiplied by where some instructions were measured: the sum of
  * their measured times, divided by that of their modelled ones. 1 if nothing was measured. */

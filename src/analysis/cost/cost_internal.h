@@ -111,6 +111,24 @@ int64_t cost_fusion_bytes(const Module *module, const CostTable *table, InstId i
  * table->param_reads. */
 int64_t cost_param_read_bytes(const Module *module, const CostTable *table, InstId param);
 
+/* blocks.c: 0 = as many as there is work for. */
+double cost_kernel_blocks(const Module *module, InstId id);
+
+/* needed.c: whether an instruction of a fused computation is a result: the root, an element of it,
+ * or what is a bitcast of that. */
+bool cost_is_result(const Module *module, InstId id);
+
+/* Fills table->needed_shares for the instructions of a fused computation, those of nested
+ * fusions being filled. */
+void cost_note_needed(const Module *module, CostTable *table, CompId comp);
+
+/* Bytes of a fused computation's parameter that are needed, at most those in table->param_reads. */
+int64_t cost_needed_bytes(const Module *module, const CostTable *table, InstId param);
+
+/* For table->unneeded_bytes: 0 for what is no fusion. Both tables have to be filled for its
+ * parameters. */
+int64_t cost_unneeded_bytes(const Module *module, const CostTable *table, InstId id);
+
 /* seconds.c: the element type at whose matrix rate most flops of the instruction run, NUM_TYPES
  * when most are not those of matrix products. A fusion's instructions must be in the table. */
 ElementType cost_matrix_type(const Module *module, const CostTable *table, InstId id);

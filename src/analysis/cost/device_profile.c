@@ -18,6 +18,10 @@
  *
  *   "matrix_share"      the share of "flops" that large products reach
  *   "memory_share"      the share of "memory_bandwidth" that kernels reach
+ *   "block_bandwidth"   bytes per second that one block of a GPU's threads moves at most
+ *   "product_serial"    of a product, the share of the shorter of its transfers and its work that
+ *                       takes time beside the longer one: what loads before the first tiles, and
+ *                       what is stored after the last ones
  *   "product_seconds"   what a product takes on top, however small it is; with it, the profile is
  *                       that of a GPU, and XLA:GPU's estimates in a text are used
  *   "known"             list of published ratios of times, {"of": [instructions], "to":
@@ -25,6 +29,7 @@
  *                       they were published}, which tests/unit/test_known_ratios.c checks
  *   "clock"             Hz, of the cycles in which XLA:TPU estimates times; with it, estimates in a
  *                       text are used
+ *   "cores"             that share the windows of an instruction, if there are several
  *   "cycles"            object: the price of each unit of analysis/cost/units.def in such cycles,
  *                       and the figures at its end; with it, times are made of units instead of a
  *                       roofline; "clock" must be there, too
@@ -74,13 +79,16 @@ static const Key keys[] = {
     KEY(kernel_seconds, KEY_SECONDS),
     KEY(matrix_share, KEY_SHARE),
     KEY(memory_share, KEY_SHARE),
+    KEY(block_bandwidth, KEY_RATE),
+    KEY(product_serial, KEY_SHARE),
     KEY(product_seconds, KEY_SECONDS),
     KEY(clock, KEY_RATE),
     KEY(cycles, KEY_PRICES),
 #undef KEY
+    {"cores", KEY_RATE, offsetof(DeviceProfile, cycles.cores)},
     {"known", KEY_KNOWN, 0},
 };
-enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 6 }; /* which are the last */
+enum { NUM_KEYS = sizeof keys / sizeof *keys, NUM_OPTIONAL_KEYS = 9 }; /* which are the last */
 
 typedef struct Reader {
   DeviceProfile *profile;

@@ -22,6 +22,10 @@ typedef struct DeviceProfile {
   double kernel_seconds;             /* fixed cost of one instruction */
   double matrix_share, memory_share; /* of data sheets' figures, which `flops` and
                                         `memory_bandwidth` have been multiplied by; 0 = 1 */
+  double block_bandwidth;            /* bytes per second of one block of threads on a GPU; 0 = the
+                                        memory's */
+  double product_serial;             /* share of the shorter of a product's transfers and work that
+                                        does not run beside the longer one */
   double product_seconds;            /* fixed cost of a product on top; above 0 for GPUs only, whose
                                         times XLA:GPU estimates in seconds */
   double scale;                      /* of modelled times, by what was measured; 0 = 1 */

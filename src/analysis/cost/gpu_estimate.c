@@ -11,7 +11,11 @@
  * - A product has the time of "sol", which interpolates a table of measured ones. The table has
  *   products whose result has the type of their operands; others are taken for several times what
  *   they are, because their dimensions are scaled by the size of the result's type, and have none
- *   here. The other models do not know matrix units.
+ *   here. It has up to 4 products in a batch, of 256 to 4,096 rows, columns and contracted elements
+ *   (matmul_interpolator.cc). What lies below, or has more in a batch, is taken to run at the rate
+ * of the nearest of these: a few rows in next to no time, and a hundred small products, which the
+ *   device computes side by side, one after the other. Those have none here, either. The other
+ *   models do not know matrix units.
  * - A fusion of Triton's that multiplies nothing has the time by which XLA chooses its tiles,
  *   "indexing-cost-model"; "sol" takes it for nothing.
  * - Any other fusion has that of "sol", or what has no name, which is the same but for what
@@ -66,13 +70,45 @@ static bool keeps_type(const Module *module, InstId id, ElementType type) {
   return has_type(result, type) && has_type(cost_operand_shape(module, id, 0), type);
 }
 
+static double dims_product(const Shape *shape, IntSlice dims) {
+  double product = 1;
+  for (uint32_t i = 0; i < dims.len; i++)
+    product *= (double)cost_dim(shape, dims.data[i]);
+  return product;
+}
+
+/* Whether the table has products like this one. */
+static bool is_in_table(const Module *module, InstId dot) {
+  static const double MOST_IN_BATCH = 4, LEAST_SIZE = 256;
+  const Shape *lhs = cost_operand_shape(module, dot, 0), *rhs = cost_operand_shape(module, dot, 1);
+  double batch = dims_product(lhs, inst_attr_ints(module, dot, ATTR_LHS_BATCH_DIMS));
+  double contracted = dims_product(lhs, inst_attr_ints(module, dot, ATTR_LHS_CONTRACTING_DIMS));
+  if (!(batch >= 1 && contracted >= LEAST_SIZE) || batch > MOST_IN_BATCH) return false;
+  return (double)cost_elements(lhs) >= batch * contracted * LEAST_SIZE &&
+         (double)cost_elements(rhs) >= batch * contracted * LEAST_SIZE;
+}
+
+/* Whether the table knows a product, or all of a fusion's. */
+static bool is_measured(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_DOT) return is_in_table(module, id);
+  if (inst->opcode != OPCODE_FUSION || inst->num_callees == 0) return true;
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId inner = comp_inst(module, comp, i);
+    if (inst_get(module, inner)->opcode == OPCODE_DOT && !is_in_table(module, inner)) return false;
+  }
+  return true;
+}
+
 static double seconds_of(const Module *module, const CostTable *table, InstId id,
                          const cJSON *config) {
   const cJSON *fusion = cJSON_GetObjectItemCaseSensitive(config, "fusion_backend_config");
   const cJSON *costs = cJSON_GetObjectItemCaseSensitive(config, "reification_cost");
   ElementType product = (ElementType)table->matrix_types[id];
   if (product != NUM_TYPES) {
-    return keeps_type(module, id, product) ? seconds_by(costs, "sol") : -1;
+    bool is_known = keeps_type(module, id, product) && is_measured(module, id);
+    return is_known ? seconds_by(costs, "sol") : -1;
   }
   if (is_of_triton(fusion)) return seconds_by(costs, "indexing-cost-model");
   double seconds = seconds_by(costs, "sol");

@@ -1,4 +1,6 @@
 /* Modelled time: a roofline per instruction. */
+#include <math.h>
+
 #include "analysis/cost/cost_internal.h"
 
 static bool is_matrix_product(Opcode opcode) {
@@ -119,7 +121,9 @@ static ModelledTime transfer_time(const InstWork *work, const DeviceProfile *pro
     case ROUTE_DEVICES: return seconds_by(work->bytes / profile->interconnect, BOUND_LINK);
     case ROUTE_MEMORY: break;
   }
-  return seconds_by(work->bytes / profile->memory_bandwidth, BOUND_MEMORY);
+  double bandwidth = profile->memory_bandwidth, limit = work->blocks * profile->block_bandwidth;
+  if (limit > 0 && limit < bandwidth) bandwidth = limit;
+  return seconds_by(work->bytes / bandwidth, BOUND_MEMORY);
 }
 
 static ModelledTime longer(ModelledTime time, double seconds, CostBound bound) {
@@ -132,8 +136,10 @@ static Cost timed_cost(const Module *module, const CostTable *table, InstId id) 
   Cost cost;
   InstId known = cost_known_inst(module, table, id);
   if (cost_of_known(module, table, id, &cost)) return cost;
-  if (known != NO_ID) return table->of[known];
-  return (Cost){.bytes = cost_default_bytes(module, id)};
+  if (known == NO_ID) return (Cost){.bytes = cost_default_bytes(module, id)};
+  cost = table->of[known];
+  cost.bytes -= table->unneeded_bytes[known];
+  return cost;
 }
 
 /* What XLA estimates of an instruction, for work that passes the device's memory. */
@@ -169,6 +175,7 @@ static InstWork work_of(const Module *module, const CostTable *table, InstId id,
                    .transcendentals = (double)cost.transcendentals};
   set_transfer(module, id, cost.bytes, &work);
   if (work.route == ROUTE_MEMORY) {
+    work.blocks = known == NO_ID ? 0 : (double)table->kernel_blocks[known];
     set_estimates(table, known, &work);
     if (with_units) work.units = units_of_inst(module, table, id);
   }
@@ -190,20 +197,31 @@ static CostBound bound_of_units(UnitBound bound) {
   return BOUND_NOTHING;
 }
 
+CostUnits work_units(const InstWork *work, const DeviceProfile *profile) {
+  CostUnits units = work->units;
+  if (!work->is_matrix) return units;
+  double part = profile->flops[TYPE_BF16] / profile->flops[work->type];
+  units.of[UNIT_PRODUCT_MACS] *= (float)part;
+  units.of[UNIT_PRODUCT_WIDE] *= (float)part;
+  return units;
+}
+
 static ModelledTime unit_time(const InstWork *work, const DeviceProfile *profile) {
   UnitBound bound;
-  double cycles = units_cycles(&work->units, &profile->cycles, &bound);
+  CostUnits units = work_units(work, profile);
+  double cycles = units_cycles(&units, &profile->cycles, &bound);
   return seconds_by(cycles / profile->clock, bound_of_units(bound));
 }
 
 static ModelledTime roofline_time(const InstWork *work, const DeviceProfile *profile) {
   double peak = work->is_matrix ? profile->flops[work->type] : profile->vector_flops[work->type];
   ModelledTime time = transfer_time(work, profile);
+  double serial = work->is_matrix ? fmin(time.seconds, work->flops / peak) : 0;
   time = longer(time, work->flops / peak, BOUND_COMPUTE);
   time = longer(time, work->transcendentals / profile->transcendentals, BOUND_TRANSCENDENTALS);
   double start = profile->kernel_seconds + (work->is_matrix ? profile->product_seconds : 0);
   if (start > time.seconds) time.bound = BOUND_LAUNCH;
-  time.seconds += start;
+  time.seconds += start + serial * profile->product_serial;
   return time;
 }
 

@@ -15,7 +15,7 @@ const char *unit_key(CostUnit unit) {
 }
 
 UnitPrices unit_prices_begin(void) {
-  UnitPrices prices;
+  UnitPrices prices = {.cores = 0};
   for (int unit = 0; unit < NUM_UNITS; unit++)
     prices.of[unit] = table_of_units[unit].begin;
   return prices;
@@ -43,46 +43,65 @@ static double windows_cycles(double windows, double begin, double transfers, dou
   return windows * fmax(moved, done) + fmin(moved, done);
 }
 
-/* How many windows there are at least. */
-static double least_windows(const CostUnits *units, const UnitPrices *prices) {
-  enum { ALONE_IN_EACH = 128 };
-  double alone = (double)units->of[UNIT_ALONE_REGISTERS], windows = 1;
-  windows = fmax(windows, (double)units->of[UNIT_TRANSPOSING]);
-  double pieces = fmax(1, prices->of[UNIT_FUSED_PIECES]);
-  windows = fmax(windows, ceil((double)units->of[UNIT_FUSED_PIECES] / pieces));
-  if (alone > prices->of[UNIT_ALONE_REGISTERS])
-    windows = fmax(windows, ceil(alone / ALONE_IN_EACH));
-  return windows;
+static double cores_of(const UnitPrices *prices) {
+  return fmax(1, prices->cores);
 }
 
-/* In as many windows as suit it best. */
-static double best_windows_cycles(double least, double begin, double each, double transfers,
-                                  double work) {
+/* How many windows there are at least. A window has so many tiles at most one below the other; what
+ * an instruction alone does not do in one window on each core, it does in small ones. */
+static double least_windows(const CostUnits *units, const UnitPrices *prices) {
+  enum { ROW_TILES = 1024 };
+  double windows = fmax(1, (double)units->of[UNIT_TRANSPOSING]);
+  for (int unit = UNIT_FUSED_PIECES; unit <= UNIT_LONE_PIECES; unit++)
+    windows = fmax(windows, ceil((double)units->of[unit] / fmax(1, prices->of[unit])));
+  windows = fmax(windows, ceil((double)units->row_tiles / ROW_TILES));
+  if (windows <= cores_of(prices)) return windows;
+  double in_each = fmax(1, prices->of[UNIT_LONE_REGISTERS]);
+  return fmax(windows, ceil((double)units->of[UNIT_LONE_REGISTERS] / in_each));
+}
+
+/* So many windows, or more, that part the blocks of rows: a window has as many registers of 8 rows
+ * as are needed for all rows in so many windows, and these have to be whole blocks. */
+static double windows_of_blocks(double blocks, double windows) {
+  enum { REGISTERS_IN_BLOCK = 16 };
+  for (double each = floor(blocks / windows); each >= 1; each--) {
+    double made = ceil(blocks / each);
+    if (REGISTERS_IN_BLOCK * (made * each - blocks) < made) return made;
+  }
+  return fmax(blocks, windows);
+}
+
+/* In as many windows as suit it best, which the cores work through side by side. */
+static double best_windows_cycles(const CostUnits *units, const UnitPrices *prices, double begin,
+                                  double transfers, double work) {
   static const double MOST_MORE = 64, GROW = 1.5;
-  double best = INFINITY;
+  double each = (double)units->of[UNIT_PRODUCT_WINDOW] * prices->of[UNIT_PRODUCT_WINDOW];
+  double least = least_windows(units, prices), blocks = (double)units->row_blocks, best = INFINITY;
   for (double more = 1; more <= MOST_MORE; more *= GROW) {
     double windows = least * floor(more);
+    if (blocks > 0) windows = windows_of_blocks(blocks, windows);
+    windows = ceil(windows / cores_of(prices));
     best = fmin(best, windows_cycles(windows, begin, transfers, work + each * windows));
   }
   return best;
 }
 
 double units_cycles(const CostUnits *units, const UnitPrices *prices, UnitBound *bound) {
-  double begin = (double)units->of[UNIT_KERNEL] * prices->of[UNIT_KERNEL];
+  double begin = sum_of(units, prices, UNIT_KERNEL, UNIT_PRODUCT_WINDOW);
   double each = (double)units->of[UNIT_PRODUCT_WINDOW] * prices->of[UNIT_PRODUCT_WINDOW];
   double once = sum_of(units, prices, UNIT_PRODUCT_WINDOW + 1, UNIT_READ);
   double memory = sum_of(units, prices, UNIT_READ, UNIT_PRODUCT_MACS);
   double matrix = sum_of(units, prices, UNIT_PRODUCT_MACS, UNIT_FIRST_VECTOR);
   double vector = sum_of(units, prices, UNIT_FIRST_VECTOR, UNIT_FIRST_FIGURE);
   double longest = 0;
-  if (matrix > 0) vector *= prices->of[UNIT_PRODUCT_VECTOR];
+  double spread = (double)units->of[UNIT_SPREAD_LANES] * prices->of[UNIT_SPREAD_LANES];
+  if (matrix > 0) vector = spread + (vector - spread) * prices->of[UNIT_PRODUCT_VECTOR];
   *bound = UNITS_NOTHING;
   take_longer(begin + each + once, UNITS_KERNEL, &longest, bound);
   take_longer(memory, UNITS_MEMORY, &longest, bound);
   take_longer(matrix, UNITS_MATRIX, &longest, bound);
   take_longer(vector, UNITS_VECTOR, &longest, bound);
-  double least = least_windows(units, prices);
-  return once + best_windows_cycles(least, begin, each, memory, fmax(matrix, vector));
+  return once + best_windows_cycles(units, prices, begin, memory, fmax(matrix, vector));
 }
 
 /* ---- registers ---- */
@@ -122,6 +141,20 @@ static double padded_elements(const Shape *shape, bool whole) {
   return elements;
 }
 
+double units_lane_tiles(const Shape *shape) {
+  return fmax(1, ceil((double)cost_dim(shape, units_minor_dim(shape, 0)) / LANES));
+}
+
+double units_row_tiles(const Shape *shape) {
+  if (!shape || !shape_is_array(shape) || shape->rank < 2) return 0;
+  return ceil((double)cost_dim(shape, units_minor_dim(shape, 1)) / REGISTER_ROWS);
+}
+
+double units_row_blocks(const Shape *shape) {
+  if (!shape || !shape_is_array(shape) || shape->rank != 1) return 0;
+  return ceil((double)cost_elements(shape) / LANES);
+}
+
 double units_registers(const Shape *shape) {
   return padded_elements(shape, true) / REGISTER_ELEMENTS;
 }
@@ -155,6 +188,7 @@ static CostUnits work_of(const Module *module, const CostTable *table, InstId id
 /* A loop goes over the largest array once. */
 static void add_fused(const CostUnits *units, CostUnits *sum) {
   float staged = fmaxf(units->of[UNIT_STAGED], sum->of[UNIT_STAGED]);
+  sum->row_blocks = fmaxf(units->row_blocks, sum->row_blocks);
   for (int unit = 0; unit < NUM_UNITS; unit++)
     sum->of[unit] += units->of[unit];
   sum->of[UNIT_STAGED] = staged;

@@ -25,11 +25,16 @@ enum { UNIT_FIRST_VECTOR = UNIT_PRODUCT_WIDE + 1, UNIT_FIRST_FIGURE = UNIT_PRODU
 
 typedef struct CostUnits {
   float of[NUM_UNITS];
+  /* 128 rows each, whose sums along the lanes become the lanes of a vector that is a result;
+   * windows have whole ones. 0 = there is none. */
+  float row_blocks;
+  float row_tiles; /* tiles of 8 rows one below the other, in the tallest array */
 } CostUnits;
 
 /* In cycles, but for the figures at the end. */
 typedef struct UnitPrices {
   double of[NUM_UNITS];
+  double cores; /* that share an instruction's windows; 0 = 1 */
 } UnitPrices;
 
 typedef enum UnitBound {

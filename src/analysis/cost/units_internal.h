@@ -40,6 +40,15 @@ static inline bool units_is_half(const Shape *shape) {
   return shape->type == TYPE_BF16 || shape->type == TYPE_F16;
 }
 
+/* The registers that lie side by side along the minor-most dimension; at least 1. */
+double units_lane_tiles(const Shape *shape);
+
+/* The blocks of 128 rows whose sums a vector has; 0 for other arrays. */
+double units_row_blocks(const Shape *shape);
+
+/* The tiles of 8 rows that lie one below the other; 0 for a vector. */
+double units_row_tiles(const Shape *shape);
+
 /* units_vector.c: the work of one instruction in the vector unit. */
 void units_add_vector(const Module *module, InstId id, CostUnits *units);
 

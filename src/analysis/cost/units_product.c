@@ -50,10 +50,11 @@ static Slide slide_at(IntSlice window, uint32_t dim, int64_t input) {
 }
 
 /* The positions of a window that meet an element, apart from batches: along its last dimension, and
- * along all others. Holes of a dilated input are skipped. */
+ * along all others. Holes of a dilated input are skipped. `is_apart`: none are joined, as there are
+ * holes, or batches. */
 typedef struct Positions {
   double others, last;
-  bool has_holes;
+  bool is_apart;
 } Positions;
 
 static Positions window_positions(const Module *module, InstId id) {
@@ -63,23 +64,23 @@ static Positions window_positions(const Module *module, InstId id) {
   Positions positions = {.others = 1, .last = 1};
   for (uint32_t dim = 0; dim < window.len / WINDOW_INTS; dim++) {
     Slide slide = slide_at(window, dim, cost_dim(input, dims[dim]));
+    positions.is_apart |= slide.input_dilation > 1;
     if (slide.is_batch) continue;
     positions.others *= positions.last;
     positions.last = slide.size / slide.input_dilation;
-    positions.has_holes |= slide.input_dilation > 1;
   }
   return positions;
 }
 
 /* How many times the cells' rows of elements are contracted for an output, apart from batches: the
  * positions along the last dimension of the window are joined, those along the others are not, and
- * nor are those of a dilated input, whose holes are skipped. Padding is multiplied, too, as far as
- * the input has as many positions as the window. */
+ * nor are those of a dilated input, whose holes are skipped, or of groups, which are batches.
+ * Padding is multiplied, too, as far as the input has as many positions as the window. */
 static double contracted_units(const Module *module, InstId id, double contracted, int64_t cells) {
   Positions window = window_positions(module, id);
   double whole = ceil(contracted / (double)cells);
   double joined = window.last * ceil(contracted / ROWS) * ROWS / (double)cells;
-  if (window.has_holes || window.others * window.last <= 1)
+  if (window.is_apart || window.others * window.last <= 1)
     return window.others * window.last * whole;
   return window.others * (joined > 1 ? ceil(joined) : joined);
 }
@@ -96,12 +97,14 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
   double outputs = (double)cost_elements(result) / (rows * columns);
   bool turned = is_turned(module, id, &features);
   if (groups > 1 && !turned) {
-    /* The cells hold the kernels of as many groups as they have columns for, each in its own rows.
-     */
-    double all = columns * groups, block = all < (double)cells ? all : (double)cells;
+    /* The cells hold the kernels of as many groups as a register has lanes for, each in its own
+     * rows. */
+    enum { LANES = 128 };
+    int64_t held = columns > LANES ? cells : LANES;
+    double all = columns * groups, block = all < (double)held ? all : (double)held;
     double in_block = contracted * fmax(1, block / columns);
     Positions window = window_positions(module, id);
-    return outputs / groups * window.others * window.last * whole_units(rows, in_block, all, cells);
+    return outputs / groups * window.others * window.last * whole_units(rows, in_block, all, held);
   }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
   return outputs * ceil(streamed / ROWS) * ceil(held / (double)cells) *

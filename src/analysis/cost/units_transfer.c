@@ -5,6 +5,8 @@
 typedef struct Transfers {
   double from_hbm, from_vmem, to_hbm, to_vmem;
   double narrow, wide; /* registers of the largest result of less than 32 bits, and of the others */
+  double row_blocks;   /* of the longest vector of results */
+  double row_tiles;    /* of the tallest array */
   bool has_operands;
 } Transfers;
 
@@ -26,7 +28,8 @@ static double share_read(const Module *module, const CostTable *table, InstId id
     if (index >= params.len) return 1;
     InstId known = cost_known_inst(module, table, id_list(module, params)[index]);
     if (known == NO_ID) return 1;
-    return ratio((double)table->param_reads[known], (double)cost_shape_bytes(operand));
+    double needed = (double)cost_needed_bytes(module, table, known);
+    return ratio(needed, (double)cost_shape_bytes(operand));
   }
   if (index > 0) return 1;
   switch (inst->opcode) {
@@ -77,6 +80,8 @@ static void add_result(const Module *module, InstId id, uint32_t index, const Sh
   *(units_is_in_vmem(shape) ? &moved->to_vmem : &moved->to_hbm) += units_pieces(shape) * share;
   double *largest = is_narrow(shape) ? &moved->narrow : &moved->wide;
   *largest = fmax(*largest, registers);
+  moved->row_blocks = fmax(moved->row_blocks, units_row_blocks(shape));
+  if (share >= 1) moved->row_tiles = fmax(moved->row_tiles, units_row_tiles(shape));
 }
 
 static Transfers transfers_of(const Module *module, const CostTable *table, InstId id) {
@@ -84,9 +89,10 @@ static Transfers transfers_of(const Module *module, const CostTable *table, Inst
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     const Shape *operand = cost_operand_shape(module, id, i);
     if (!units_is_moved(operand)) continue;
-    double pieces = units_pieces(operand) * share_read(module, table, id, i);
+    double share = share_read(module, table, id, i), pieces = units_pieces(operand) * share;
     *(units_is_in_vmem(operand) ? &moved.from_vmem : &moved.from_hbm) += pieces;
     moved.has_operands = true;
+    if (share >= 1) moved.row_tiles = fmax(moved.row_tiles, units_row_tiles(operand));
   }
   const Shape *result = inst_shape(module, id);
   if (!shape_is_tuple(result)) add_result(module, id, 0, result, &moved);
@@ -95,7 +101,7 @@ static Transfers transfers_of(const Module *module, const CostTable *table, Inst
   return moved;
 }
 
-/* ---- instructions alone ---- */
+/* ---- what is counted ---- */
 
 /* A copy that makes lanes another dimension works through windows of its own, in 32 bits. Each
  * begins a transfer on every side that is in HBM. */
@@ -117,22 +123,57 @@ static void add_transposing_copy(const Module *module, InstId id, CostUnits *uni
 }
 
 static void add_lone(const Module *module, InstId id, Transfers *moved, CostUnits *units) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode == OPCODE_COPY) {
+  if (inst_get(module, id)->opcode == OPCODE_COPY) {
     moved->from_vmem = 0; /* is read where it lies */
-  } else {
-    double registers = units_registers(inst_shape(module, id));
-    units_count(units, UNIT_ALONE_REGISTERS, fmax(registers, (double)units->of[UNIT_STAGED]));
+    return;
   }
+  double registers = units_registers(inst_shape(module, id));
+  units_count(units, UNIT_LONE_REGISTERS, fmax(registers, (double)units->of[UNIT_STAGED]));
+  units->row_tiles = (float)moved->row_tiles;
+  double from = moved->from_hbm + moved->from_vmem, to = moved->to_hbm + moved->to_vmem;
+  units_count(units, UNIT_LONE_PIECES, 2 * from + to);
+}
+
+static void add_fused(const Transfers *moved, CostUnits *units) {
+  units->row_tiles = (float)moved->row_tiles;
+  units_count(units, UNIT_FUSED_PIECES,
+              moved->from_hbm + moved->from_vmem + moved->to_hbm + moved->to_vmem);
+}
+
+/* Results that are summed up, or end as less than 32 bits, are staged where no result of 32 bits is
+ * as large. Products stage what they narrow on its way to VMEM at a price of its own. */
+static void add_staged(const Transfers *moved, bool is_windowed, CostUnits *units) {
+  double summed = (double)units->of[UNIT_STAGED], narrow = moved->narrow;
+  bool is_narrowed = is_windowed && moved->to_hbm <= 0 && narrow > 0;
+  if (is_narrowed) {
+    units_count(units, UNIT_PRODUCT_NARROW, 1);
+    units_count(units, UNIT_PRODUCT_STAGED, moved->wide < narrow ? narrow : 0);
+  }
+  double staged = is_narrowed ? fmax(summed - narrow, 0) : fmax(summed, narrow);
+  units->of[UNIT_STAGED] = moved->wide < staged ? (float)staged : 0;
 }
 
 /* Products and sliding windows read what is in VMEM where it lies. Their results begin a transfer
  * of their own. */
 static void add_windowed(const Transfers *moved, CostUnits *units) {
-  bool comes = moved->from_hbm > 0, goes = moved->to_hbm > 0 || moved->narrow > 0;
+  bool comes = moved->from_hbm > 0, goes = moved->to_hbm > 0;
   units_count(units, UNIT_PRODUCT_WINDOW, 1);
   units_count(units, UNIT_KERNEL, (comes ? 1 : 0) + (goes ? 1 : 0));
   units_count(units, UNIT_READ, moved->from_hbm);
+  units_count(units, UNIT_FUSED_PIECES, moved->from_hbm + moved->to_hbm);
+  units->row_blocks = 0;
+}
+
+/* A broadcast within VMEM waits for nothing, as if it had no operand. */
+static void add_moved(const Module *module, InstId id, const Transfers *moved, CostUnits *units) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  bool is_within = opcode == OPCODE_BROADCAST && moved->from_hbm + moved->to_hbm <= 0;
+  bool has_operands = moved->has_operands && !is_within;
+  bool moves = moved->to_hbm > 0 || has_operands || opcode == OPCODE_FUSION;
+  units_count(units, moves ? UNIT_KERNEL : UNIT_UNREAD, 1);
+  units_count(units, UNIT_READ, moved->from_hbm);
+  if (!is_within) units_count(units, UNIT_READ_VMEM, moved->from_vmem);
+  if ((double)units->row_blocks > moved->row_blocks) units->row_blocks = 0;
 }
 
 void units_add_transfers(const Module *module, const CostTable *table, InstId id,
@@ -144,20 +185,15 @@ void units_add_transfers(const Module *module, const CostTable *table, InstId id
     return;
   }
   Transfers moved = transfers_of(module, table, id);
-  if (is_fusion || is_windowed) {
-    units_count(units, UNIT_FUSED_PIECES,
-                moved.from_hbm + moved.from_vmem + moved.to_hbm + moved.to_vmem);
-  } else {
-    add_lone(module, id, &moved, units);
-  }
+  add_staged(&moved, is_windowed, units);
   if (is_windowed) {
     add_windowed(&moved, units);
   } else {
-    bool moves = moved.to_hbm > 0 || moved.has_operands || is_fusion;
-    units_count(units, moves ? UNIT_KERNEL : UNIT_UNREAD, 1);
-    units_count(units, UNIT_READ, moved.from_hbm + moved.from_vmem);
+    if (is_fusion)
+      add_fused(&moved, units);
+    else
+      add_lone(module, id, &moved, units);
+    add_moved(module, id, &moved, units);
   }
   units_count(units, UNIT_WRITE, moved.to_hbm);
-  double staged = fmax(moved.narrow, (double)units->of[UNIT_STAGED]);
-  units->of[UNIT_STAGED] = moved.wide < staged ? (float)staged : 0;
 }

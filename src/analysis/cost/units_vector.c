@@ -1,6 +1,15 @@
 /* The work of one instruction in the vector unit. */
 #include "analysis/cost/units_internal.h"
 
+/* The first array of the result. */
+static const Shape *first_result(const Module *module, InstId id) {
+  const Shape *shape = inst_shape(module, id);
+  if (shape_is_tuple(shape) && shape->rank) {
+    shape = shape_get(&module->shapes, shape->elements[0]);
+  }
+  return shape;
+}
+
 static CostUnit convert_unit(const Shape *from, const Shape *to) {
   if (!from || !shape_is_array(from)) return UNIT_SIMPLE;
   if (units_is_half(to) && from->type == TYPE_F32) return UNIT_PACK;
@@ -25,8 +34,8 @@ static CostUnit broadcast_unit(const Module *module, InstId id) {
   IntSlice kept = inst_attr_ints(module, id, ATTR_DIMENSIONS);
   int64_t rows = units_minor_dim(to, 1);
   if (!units_is_moved(from)) return UNIT_SIMPLE;
-  if (to->type == TYPE_PRED) return UNIT_MASK;
   if (!lists(kept, units_minor_dim(to, 0))) return UNIT_SPREAD_LANES;
+  if (to->type == TYPE_PRED) return UNIT_MASK;
   return rows >= 0 && !lists(kept, rows) ? UNIT_SPREAD_ROWS : UNIT_SIMPLE;
 }
 
@@ -35,6 +44,23 @@ static CostUnit reduce_unit(const Module *module, InstId id) {
   IntSlice reduced = inst_attr_ints(module, id, ATTR_DIMENSIONS);
   if (lists(reduced, units_minor_dim(from, 0))) return UNIT_REDUCE_LANES;
   return lists(reduced, units_minor_dim(from, 1)) ? UNIT_REDUCE_ROWS : UNIT_REDUCE;
+}
+
+/* What is the same in all lanes is brought there once for all registers that have the same rows. */
+static void add_broadcast(const Module *module, InstId id, CostUnits *units) {
+  const Shape *to = inst_shape(module, id);
+  CostUnit unit = broadcast_unit(module, id);
+  double registers = units_registers(to);
+  units_count(units, unit,
+              unit == UNIT_SPREAD_LANES ? registers / units_lane_tiles(to) : registers);
+}
+
+static void add_reduce(const Module *module, InstId id, CostUnits *units) {
+  const Shape *from = cost_operand_shape(module, id, 0), *to = first_result(module, id);
+  CostUnit unit = reduce_unit(module, id);
+  units_count(units, unit, units_registers(from));
+  units_count(units, UNIT_STAGED, units_registers(from));
+  if (unit == UNIT_REDUCE_LANES) units->row_blocks = (float)units_row_blocks(to);
 }
 
 /* The dimension of the operand that becomes dimension `dim` of a copy or transpose. */
@@ -71,15 +97,6 @@ static CostUnit elementwise_unit(const Module *module, InstId id) {
   }
 }
 
-/* The first array of the result. */
-static const Shape *first_result(const Module *module, InstId id) {
-  const Shape *shape = inst_shape(module, id);
-  if (shape_is_tuple(shape) && shape->rank) {
-    shape = shape_get(&module->shapes, shape->elements[0]);
-  }
-  return shape;
-}
-
 /* A bitonic sort compares and selects in each of log2(n) * (log2(n) + 1) / 2 steps. */
 static double sort_operations(const Module *module, InstId id) {
   const Shape *shape = cost_operand_shape(module, id, 0);
@@ -101,11 +118,8 @@ void units_add_vector(const Module *module, InstId id, CostUnits *units) {
   switch (opcode) {
     case OPCODE_COPY:
     case OPCODE_TRANSPOSE: units_count(units, copy_unit(module, id), result); return;
-    case OPCODE_BROADCAST: units_count(units, broadcast_unit(module, id), result); return;
-    case OPCODE_REDUCE:
-      units_count(units, reduce_unit(module, id), units_registers(operand));
-      units_count(units, UNIT_STAGED, units_registers(operand));
-      return;
+    case OPCODE_BROADCAST: add_broadcast(module, id, units); return;
+    case OPCODE_REDUCE: add_reduce(module, id, units); return;
     case OPCODE_REDUCE_WINDOW:
     case OPCODE_SELECT_AND_SCATTER:
       units_count(units, UNIT_WINDOW, units_registers(operand));
