@@ -82,32 +82,12 @@ static bool ends_with_product(Opcode opcode) {
   }
 }
 
-/* Whether an instruction only moves or selects elements, and changes none. */
-static bool only_moves(const Module *module, InstId id) {
-  switch (inst_get(module, id)->opcode) {
-    case OPCODE_BITCAST:
-    case OPCODE_BROADCAST:
-    case OPCODE_CONCATENATE:
-    case OPCODE_PAD:
-    case OPCODE_RESHAPE:
-    case OPCODE_REVERSE:
-    case OPCODE_SLICE:
-    case OPCODE_TRANSPOSE: return true;
-    case OPCODE_COPY: return !inst_is_converting_copy(module, id);
-    default: return false;
-  }
-}
-
-/* Whether one of the functions that the instruction applies to numbers adds something; and of a
- * fusion within a fusion, whether it does more than to move and to select. */
+/* Whether one of the functions that the instruction applies to numbers adds something. */
 static bool applies_sums(const Module *module, InstId id) {
-  bool is_fusion = inst_get(module, id)->opcode == OPCODE_FUSION;
   for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
     CompId comp = inst_callees(module, id)[c];
     for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-      InstId inner = comp_inst(module, comp, i);
-      if (is_fusion && only_moves(module, inner)) continue;
-      switch (inst_get(module, inner)->opcode) {
+      switch (inst_get(module, comp_inst(module, comp, i))->opcode) {
         case OPCODE_PARAMETER:
         case OPCODE_TUPLE:
         case OPCODE_MAXIMUM:
