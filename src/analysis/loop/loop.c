@@ -155,12 +155,3 @@ uint32_t loop_find_invariant(const Loops *loops, const Loop *loop, Origin origin
   }
   return NO_ID;
 }
-
-bool copies_layout(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode != OPCODE_FUSION || inst->num_operands != 1 || inst->flags & INST_DEAD)
-    return false;
-  InstId root = comp_get(module, inst_callees(module, id)[0])->root;
-  return inst_get(module, root)->opcode == OPCODE_COPY && !inst_is_converting_copy(module, root) &&
-         inst_get(module, inst_operand(module, root, 0))->opcode == OPCODE_PARAMETER;
-}

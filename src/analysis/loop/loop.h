@@ -70,8 +70,4 @@ bool loops_change_element(const Loops *loops, InstId tuple, uint32_t element);
 /* The operand from which an instruction copies the whole value; NO_ID if it is no copy. */
 InstId copied_operand(const Module *module, InstId id);
 
-/* Whether an instruction is a fusion that does nothing but to copy its only operand, such as those
- * within fusions by which XLA:TPU lays out an array anew of which a slice is read or written. */
-bool copies_layout(const Module *module, InstId id);
-
 #endif

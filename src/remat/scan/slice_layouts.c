@@ -4,7 +4,7 @@ enum { MAX_NESTED_FUSIONS = 8 };
 
 /* Whether an instruction within a fusion is a copy whose computation nothing else calls. */
 static bool is_own_copy(const Module *module, const CallGraph *graph, InstId id) {
-  return copies_layout(module, id) && only_caller_of(graph, inst_callees(module, id)[0]) == id;
+  return inst_copies_layout(module, id) && only_caller_of(graph, inst_callees(module, id)[0]) == id;
 }
 
 /* The copy of which an instruction takes a slice, or writes one, if that is all that reads it;

@@ -12,7 +12,6 @@
 #include "analysis/flow/call_graph.h"
 #include "analysis/flow/side_effect.h"
 #include "analysis/flow/traverse.h"
-#include "analysis/loop/loop.h"
 #include "ir/hash.h"
 #include "ir/sort.h"
 #include "ir/text_buffer.h"
@@ -256,7 +255,7 @@ static ValueNumber number_convert(Evaluator *evaluator, ShapeId shape, ValueNumb
 static ShapeId shape_before_copy(Evaluator *evaluator, InstId id, ShapeId slice) {
   const Module *module = evaluator->module;
   InstId array = inst_operand(module, id, 0), first = array;
-  while (copies_layout(module, first))
+  while (inst_copies_layout(module, first))
     first = inst_operand(module, first, 0);
   const Shape *part = inst_shape(module, id);
   ArraySpec spec = shape_spec(inst_shape(module, first));

@@ -1,7 +1,6 @@
 #include "remat/verify/rounding_tags.h"
 
 #include "analysis/flow/call_graph.h"
-#include "analysis/loop/loop.h"
 #include "remat/verify/verify_internal.h"
 
 typedef struct Tagger {
@@ -102,14 +101,14 @@ static void want_callees(Tagger *tagger, const CompId *post_order) {
 /* What is before copies into other layouts. Beside a slice these are no work: the slice is copied
  * on its way to or from a register. */
 static InstId without_copies(const Module *module, InstId id) {
-  while (copies_layout(module, id))
+  while (inst_copies_layout(module, id))
     id = inst_operand(module, id, 0);
   return id;
 }
 
 /* A value without the bitcasts after it, which change no memory, and such copies. */
 static InstId without_views(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_BITCAST || copies_layout(module, id))
+  while (inst_get(module, id)->opcode == OPCODE_BITCAST || inst_copies_layout(module, id))
     id = inst_operand(module, id, 0);
   return id;
 }
@@ -140,7 +139,8 @@ static InstId only_slice_of(const Module *module, InstId array, int depth) {
   InstId found = NO_ID;
   for (uint32_t i = 0; i < users.len; i++) {
     InstId user = id_list(module, users)[i], slicer = NO_ID;
-    bool is_view = inst_get(module, user)->opcode == OPCODE_BITCAST || copies_layout(module, user);
+    bool is_view =
+        inst_get(module, user)->opcode == OPCODE_BITCAST || inst_copies_layout(module, user);
     if (is_view && depth) {
       slicer = only_slice_of(module, user, depth - 1);
     } else {
@@ -264,7 +264,7 @@ static ValueNumber number_convert(Tagger *tagger, ShapeId shape, ValueNumber val
 static ValueNumber number_in_function(Tagger *tagger, Met *met, InstId id) {
   const Module *module = tagger->module;
   const Instruction *inst = inst_get(module, id);
-  if (copies_layout(module, id) &&
+  if (inst_copies_layout(module, id) &&
       inst_get(module, inst_operand(module, id, 0))->opcode != OPCODE_PARAMETER)
     return tagger->numbers[inst_operand(module, id, 0)];
   ArenaMark mark = arena_mark(tagger->scratch);
