@@ -266,6 +266,15 @@ bool inst_is_converting_copy(const Module *module, InstId id) {
          inst_shape(module, id)->type != inst_shape(module, inst_operand(module, id, 0))->type;
 }
 
+bool inst_copies_layout(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_FUSION || inst->num_operands != 1 || inst->flags & INST_DEAD)
+    return false;
+  InstId root = comp_get(module, inst_callees(module, id)[0])->root;
+  return inst_get(module, root)->opcode == OPCODE_COPY && !inst_is_converting_copy(module, root) &&
+         inst_get(module, inst_operand(module, root, 0))->opcode == OPCODE_PARAMETER;
+}
+
 bool inst_has_unspecified_api(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL &&
          inst_attr_int(module, id, ATTR_API_VERSION, 0) == API_VERSION_UNSPECIFIED;

@@ -339,6 +339,10 @@ bool inst_keeps_operand_memory(const Module *module, InstId id);
  * because a copy has its operand's value holds for such a copy. */
 bool inst_is_converting_copy(const Module *module, InstId id);
 
+/* Whether the instruction is a fusion that does nothing but to copy its only operand, such as those
+ * within fusions by which XLA:TPU lays out an array anew of which a slice is read or written. */
+bool inst_copies_layout(const Module *module, InstId id);
+
 /* Whether the instruction has api_version=API_VERSION_UNSPECIFIED, which XLA prints for a custom
  * call whose message gives no version, and which its parser refuses. */
 bool inst_has_unspecified_api(const Module *module, InstId id);

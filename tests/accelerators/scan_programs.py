@@ -505,3 +505,111 @@ def chunked_states(sizes, each):
     shapes = {"in": f32(width, 2 * width), "out": f32(width, width), "delta": f32(width, width), "bc": f32(width, 2 * states),
               "a": f32(width, states)}
     return sgd(loss, stacked(shapes, layers), f32(batch, length, width), f32(batch, length, width))
+
+
+# ---- several steps in an iteration, masks, and steps within steps ----
+
+@program
+def shallow_water(sizes, each):
+    """The adjoint of waves on a grid that ends where it begins, with two steps in each iteration."""
+    side, steps = sizes.around(320, 384, 8), sizes.around(64, 80, 2)
+
+    def slope(a, axis):
+        ends = lax.slice_in_dim(a, side - 1, side, axis=axis), a, lax.slice_in_dim(a, 0, 1, axis=axis)
+        a = jnp.concatenate(ends, axis)
+        return (lax.slice_in_dim(a, 2, side + 2, axis=axis) - lax.slice_in_dim(a, 0, side, axis=axis)) * 0.5
+
+    def loss(p, height, u, v, y):
+        def step(state, _):
+            height, u, v = state
+            high = height - 0.1 * (slope(height * u, 0) + slope(height * v, 1))
+            un = u - 0.1 * (u * slope(u, 0) + v * slope(u, 1) + p["gravity"] * slope(high, 0))
+            vn = v - 0.1 * (u * slope(v, 0) + v * slope(v, 1) + p["gravity"] * slope(high, 1))
+            un = un + p["drag"] * slope(slope(u, 0), 0)
+            return (high, un, vn + p["drag"] * slope(slope(v, 1), 1)), None
+        (height, _, _), _ = lax.scan(each(step), (height, u, v), None, length=steps, unroll=2)
+        return ((height - y)**2).mean()
+    grid = f32(side, side)
+    return Program(jax.grad(loss), ({"gravity": f32(), "drag": grid}, grid, grid, grid, grid))
+
+
+@program
+def stacked_lstm(sizes, each):
+    """Three layers in each step, in half precision, and four steps in each iteration."""
+    width, batch, length, layers = sizes.among(192, 256), sizes.around(192, 256, 64), 4 * sizes.around(12, 16), 3
+
+    def loss(p, xs, y):
+        p = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p)
+
+        def step(carry, x):
+            handed_on = []
+            for w, (h, c) in zip(p, carry):
+                i, f, g, o = jnp.split(jnp.concatenate([x, h], -1) @ w, 4, -1)
+                c = jax.nn.sigmoid(f + 1) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+                h = jax.nn.sigmoid(o) * jnp.tanh(c)
+                x = x + h
+                handed_on.append((h, c))
+            return tuple(handed_on), x
+        start = ((jnp.zeros((batch, width), jnp.bfloat16),) * 2,) * layers
+        _, hs = lax.scan(each(step), start, xs.astype(jnp.bfloat16), unroll=4)
+        return ((hs.astype(jnp.float32).mean(0) - y)**2).mean()
+    return sgd(loss, [f32(2 * width, 4 * width)] * layers, f32(length, batch, width), f32(batch, width))
+
+
+@program
+def drawn_states(sizes, each):
+    """A variational recurrent network, which draws in each step, with relus, of which the masks are stacked."""
+    width, drawn, seen = sizes.among(192, 256), 64, 128
+    batch, length = sizes.around(192, 256, 64), sizes.around(32, 48)
+
+    def loss(p, key, xs):
+        def two(x, name):
+            return jnp.split(jax.nn.relu(x @ p[name]) @ p[f"{name}_out"], 2, -1)
+
+        def step(h, given):
+            x, key = given
+            features = jax.nn.relu(x @ p["features"])
+            (mean, spread), (near, close) = two(h, "before"), two(jnp.concatenate([features, h], -1), "after")
+            noise = jax.random.normal(jax.random.wrap_key_data(key), near.shape)
+            z = jax.nn.relu((near + jnp.exp(close) * noise) @ p["drawn"])
+            again = jax.nn.relu(jnp.concatenate([z, h], -1) @ p["again"]) @ p["again_out"]
+            far = (spread - close + (jnp.exp(2 * close) + (near - mean)**2) / (2 * jnp.exp(2 * spread))).sum(-1)
+            h, _ = _gru_cell({"in": p["in"], "rec": p["rec"]}, h, jnp.concatenate([features, z], -1))
+            return h, far.mean() + ((again - x)**2).sum(-1).mean()
+        keys = jax.random.key_data(jax.random.split(jax.random.wrap_key_data(key), length))
+        return lax.scan(each(step), jnp.zeros((batch, width)), (xs, keys))[1].sum()
+    p = {"features": f32(seen, width), "before": f32(width, width), "before_out": f32(width, 2 * drawn),
+         "after": f32(2 * width, width), "after_out": f32(width, 2 * drawn), "drawn": f32(drawn, width),
+         "again": f32(2 * width, width), "again_out": f32(width, seen), "in": f32(2 * width, 3 * width),
+         "rec": f32(width, 3 * width)}
+    return sgd(loss, p, jax.ShapeDtypeStruct((2,), jnp.uint32), f32(length, batch, seen))
+
+
+@program
+def stochastic(sizes, each):
+    """Steps of a stochastic differential equation between observations, in a scan within a scan."""
+    state, hidden, batch = sizes.among(32, 48), 256, sizes.around(768, 1024, 64)
+    inner, outer = sizes.around(4, 6), sizes.around(5, 7)
+
+    def loss(p, x, key, seen):
+        def drift(x, t):
+            return jnp.tanh(jax.nn.softplus(x @ p["in"] + t * p["time"]) @ p["out"])
+
+        def spread(x):
+            return 0.1 * jax.nn.sigmoid(x @ p["spread"])
+
+        def step(x, given):
+            t, key = given
+            noise = 0.1 * jax.random.normal(jax.random.wrap_key_data(key), x.shape)
+            a, g = drift(x, t), spread(x)
+            ahead = x + 0.01 * a + g * noise
+            return x + 0.005 * (a + drift(ahead, t + 0.01)) + 0.5 * (g + spread(ahead)) * noise, None
+
+        def observe(x, given):
+            t, keys, y = given
+            x, _ = lax.scan(each(step), x, (t + 0.01 * jnp.arange(inner), keys))
+            return x, ((x - y)**2).mean()
+        keys = jax.random.key_data(jax.random.split(jax.random.wrap_key_data(key), (outer, inner)))
+        return lax.scan(observe, x, (jnp.arange(outer, dtype=jnp.float32), keys, seen))[1].mean()
+    p = {"in": f32(state, hidden), "time": f32(hidden), "out": f32(hidden, state), "spread": f32(state, state)}
+    return sgd(loss, p, f32(batch, state), jax.ShapeDtypeStruct((2,), jnp.uint32), f32(outer, batch, state))

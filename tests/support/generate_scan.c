@@ -151,28 +151,59 @@ static void put_write(Writer *writer, const Loop *loop, uint32_t counter, const 
           stack->shape, array, row, from, n);
 }
 
+/* Takes slice `index` of a stack, and writes it as a row named `name`. */
+static void put_whole_slice(FILE *out, uint32_t n, const Stack *stack, const char *array,
+                            const char *index, const char *cast, const char *name) {
+  char zero[MAX_CHARS];
+  snprintf(zero, sizeof zero, "zero%u", n);
+  fprintf(out, " cut%u = %s dynamic-slice(%s, %s, %s), dynamic_slice_sizes=%s\n", n, stack->slice,
+          array, stack->dim ? zero : index, stack->dim ? index : zero, stack->sizes);
+  fprintf(out, " %s = %s %s(cut%u)\n", name, stack->row, cast, n);
+}
+
+/* Takes both halves of the slice by themselves, as scans do of which an iteration has several
+ * steps, and writes the second one before the first. */
+static void put_halves(FILE *out, uint32_t n, const Stack *stack, const char *array,
+                       const char *index, const char *cast, const char *name) {
+  int half = stack->width / 2;
+  fprintf(out, " half_at%u = s32[] constant(%d)\n none%u = f32[] constant(0)\n", n, half, n);
+  fprintf(out, " empty%u = %s broadcast(none%u), dimensions={}\n", n, stack->row, n);
+  for (int i = 0; i < 2; i++) {
+    char at[MAX_CHARS], other[MAX_CHARS];
+    snprintf(at, sizeof at, i ? "half_at%u" : "zero%u", n);
+    snprintf(other, sizeof other, i ? "zero%u" : "half_at%u", n);
+    fprintf(out, " cut%u_%d = f32[%d,%d] dynamic-slice(%s, %s, %s), dynamic_slice_sizes={%d,%d}\n",
+            n, i, stack->dim ? half : 1, stack->dim ? 1 : half, array, stack->dim ? at : index,
+            stack->dim ? index : at, stack->dim ? half : 1, stack->dim ? 1 : half);
+    fprintf(out, " part%u_%d = f32[%d] %s(cut%u_%d)\n", n, i, half, cast, n, i);
+    if (i == 0)
+      fprintf(out, " joined%u = %s dynamic-update-slice(empty%u, part%u_0, %s)\n", n, stack->row, n,
+              n, other);
+    else
+      fprintf(out, " %s = %s dynamic-update-slice(joined%u, part%u_1, %s)\n", name, stack->row, n,
+              n, other);
+  }
+}
+
 /* Reads slice first + t * step of a stack, as a row. */
 static void put_read(Writer *writer, const Loop *loop, uint32_t counter, const Stack *stack,
                      const char *array, int64_t first, int64_t step, char result[MAX_CHARS]) {
   uint32_t n = writer->num_names++;
   const Counter *by = &loop->counters[counter];
-  char from[MAX_CHARS], index[MAX_CHARS], shape[MAX_CHARS], zero[MAX_CHARS];
+  bool is_halved = below(writer, 4) == 0;
+  char from[MAX_CHARS], index[MAX_CHARS], shape[MAX_CHARS];
   snprintf(result, MAX_CHARS, "r%u", n);
   snprintf(index, sizeof index, "at%u", n);
   snprintf(from, sizeof from, "e%u", loop->counter_at[counter]);
-  snprintf(zero, sizeof zero, "z%u", n);
   counter_shape(by, shape);
   FILE *out = writer->is_fused ? writer->comps : writer->body;
   if (writer->is_fused)
     fprintf(out, "read%u {\n a = %s parameter(0)\n i = %s parameter(1)\n", n, stack->shape, shape);
   put_index(writer, out, index, writer->is_fused ? "i" : from, by, first, step);
-  fprintf(out,
-          " z%u = s32[] constant(0)\n cut%u = %s dynamic-slice(%s, %s, %s), "
-          "dynamic_slice_sizes=%s\n",
-          n, n, stack->slice, writer->is_fused ? "a" : array, stack->dim ? zero : index,
-          stack->dim ? index : zero, stack->sizes);
-  fprintf(out, " %s = %s %s(cut%u)\n", writer->is_fused ? "ROOT r" : result, stack->row,
-          writer->is_fused ? "bitcast" : "reshape", n);
+  fprintf(out, " zero%u = s32[] constant(0)\n", n);
+  (is_halved ? put_halves : put_whole_slice)(out, n, stack, writer->is_fused ? "a" : array, index,
+                                             writer->is_fused ? "bitcast" : "reshape",
+                                             writer->is_fused ? "ROOT r" : result);
   if (!writer->is_fused) return;
   fprintf(out, "}\n");
   fprintf(writer->body, " %s = %s fusion(%s, %s), kind=kLoop, calls=read%u\n", result, stack->row,

@@ -168,12 +168,62 @@ START_TEST(a_stale_note_is_not_written) {
 }
 END_TEST
 
+/* Eight rows are added up, in one loop or in two segments, the counter of which goes through the
+ * inner loop. That the slice has a note hides neither. */
+#define SLICE                                                                            \
+  "slice { w = f32[8,8] parameter(0)\n i = s32[] parameter(1)\n z = s32[] constant(0)\n" \
+  " ROOT row = f32[1,8] dynamic-slice(w, i, z), dynamic_slice_sizes={1,8}%s }\n"
+#define STATE "(s32[], s32[], f32[8,8], f32[1,8])"
+#define LIMIT(name, n)                                             \
+  name " { t = " STATE                                             \
+       " parameter(0)\n k = s32[] get-tuple-element(t), index=0\n" \
+       " n = s32[] constant(" n ")\n ROOT lt = pred[] compare(k, n), direction=LT }\n"
+#define TAKEN                                                                               \
+  " t = " STATE                                                                             \
+  " parameter(0)\n k = s32[] get-tuple-element(t), index=0\n"                               \
+  " i = s32[] get-tuple-element(t), index=1\n w = f32[8,8] get-tuple-element(t), index=2\n" \
+  " s = f32[1,8] get-tuple-element(t), index=3\n one = s32[] constant(1)\n"                 \
+  " kn = s32[] add(k, one)\n"
+#define ADDED(at) \
+  " row = f32[1,8] fusion(w, " at "), kind=kLoop, calls=slice\n sn = f32[1,8] add(s, row)\n"
+#define ROWS(limit, body)                                                                      \
+  "ENTRY e { w = f32[8,8] parameter(0)\n s = f32[1,8] parameter(1)\n z = s32[] constant(0)\n"  \
+  " a = " STATE " tuple(z, z, w, s)\n l = " STATE " while(a), condition=" limit ", body=" body \
+  "\n ROOT r = f32[1,8] get-tuple-element(l), index=3 }\n"
+
+START_TEST(a_note_in_an_inner_loop_hides_no_counter) {
+  static const char once[] = "HloModule m\n" SLICE LIMIT(
+      "c", "8") "b {" TAKEN ADDED("k") " ROOT o = " STATE " tuple(kn, i, w, sn) }\n" ROWS("c", "b");
+  static const char segments[] =
+      "HloModule m\n" SLICE LIMIT("c", "4") "b {" TAKEN " at = s32[] add(i, k)\n" ADDED(
+          "at") " ROOT o = " STATE
+                " tuple(kn, i, w, sn) }\n" LIMIT(
+                    "c2", "2") "b2 {" TAKEN " z = s32[] constant(0)\n a = " STATE
+                               " tuple(z, i, w, s)\n"
+                               " l = " STATE
+                               " while(a), condition=c, body=b\n i4 = s32[] get-tuple-element(l), "
+                               "index=1\n"
+                               " four = s32[] constant(4)\n in = s32[] add(i4, four)\n"
+                               " sn = f32[1,8] get-tuple-element(l), index=3\n"
+                               " ROOT o = " STATE " tuple(kn, in, w, sn) }\n" ROWS("c2", "b2");
+  static const char bits[] = BITS("4294967288", "0"), wrong[] = BITS("4294967292", "0");
+  Fixture before = fixture_parse_format(once, bits), after = fixture_parse_format(segments, bits),
+          other = fixture_parse_format(segments, wrong);
+  ck_assert_int_eq(verify(&before, &after), RH_OK);
+  ck_assert_int_eq(verify(&before, &other), RH_NOT_EQUIVALENT);
+  fixture_free(&other);
+  fixture_free(&after);
+  fixture_free(&before);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("noted_slices");
   TCase *tc = tcase_create("noted_slices");
   tcase_add_loop_test(tc, a_note_is_a_part_of_what_is_computed, 0, sizeof rows / sizeof *rows);
   tcase_add_test(tc, starts_that_are_clamped_need_operands);
   tcase_add_test(tc, the_number_of_iterations_is_what_is_noted);
+  tcase_add_test(tc, a_note_in_an_inner_loop_hides_no_counter);
   tcase_add_loop_test(tc, a_stale_note_is_not_written, 0, sizeof rows / sizeof *rows);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

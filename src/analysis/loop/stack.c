@@ -14,32 +14,34 @@ typedef struct Finder {
 
 /* ---- slices ---- */
 
-/* The slices that a dynamic-slice or dynamic-update-slice takes in each iteration, if it takes one
- * slice along one dimension and everything in the others. XLA clamps the index so that the slice
- * is within the array, so the index of a dimension that is taken whole does not matter. NULL if
- * the index is unknown. */
-static const int64_t *slices_of(Finder *finder, const Shape *array, const Shape *slice, InstId id,
-                                uint32_t first_index, uint32_t *dim) {
-  if (!shape_is_array(array) || array->rank == 0 || array->rank != slice->rank) return NULL;
-  uint32_t num_cut = 0;
+/* The dimension along which a slice is one of an array, of which it takes everything in the others;
+ * NO_ID if there is none. */
+static uint32_t dim_of_slice(const Shape *array, const Shape *slice) {
+  uint32_t num_cut = 0, dim = 0;
+  if (!shape_is_array(array) || array->rank == 0 || array->rank != slice->rank) return NO_ID;
   for (uint32_t i = 0; i < array->rank; i++) {
     if (slice->dims[i] == array->dims[i]) continue;
-    if (slice->dims[i] != 1) return NULL;
+    if (slice->dims[i] != 1) return NO_ID;
     num_cut++;
-    *dim = i;
+    dim = i;
   }
-  if (num_cut == 0 && array->dims[0] == 1)
-    *dim = 0; /* a loop of one iteration */
-  else if (num_cut != 1)
-    return NULL;
+  bool is_only_one = num_cut == 0 && array->dims[0] == 1; /* a loop of one iteration */
+  return num_cut == 1 || is_only_one ? dim : NO_ID;
+}
+
+/* Which slice along a dimension a dynamic-slice or dynamic-update-slice takes, or takes a part of,
+ * in each iteration. XLA clamps the index so that the slice is within the array, so the index of a
+ * dimension that is taken whole does not matter. NULL if the index is unknown. */
+static const int64_t *slices_along(Finder *finder, const Shape *array, InstId id,
+                                   uint32_t first_index, uint32_t dim) {
   if (inst_get(finder->module, id)->num_operands != first_index + array->rank) return NULL;
   const int64_t *index =
-      count_list(&finder->lists, inst_operand(finder->module, id, first_index + *dim));
+      count_list(&finder->lists, inst_operand(finder->module, id, first_index + dim));
   if (!index) return NULL;
   int64_t trips = finder->lists.loop->trips;
   int64_t *slices = arena_array(finder->out, int64_t, (size_t)trips);
   for (int64_t t = 0; t < trips; t++) {
-    int64_t last = array->dims[*dim] - 1;
+    int64_t last = array->dims[dim] - 1;
     slices[t] = index[t] < 0 ? 0 : index[t] > last ? last : index[t];
   }
   return slices;
@@ -103,8 +105,8 @@ static bool add_write(Finder *finder, const Path *path, Place place, Stack *stac
   const Shape *array = inst_shape(module, inst_operand(module, place.inner, 0));
   InstId update = inst_operand(module, place.inner, 1);
   const Shape *slice = inst_shape(module, update);
-  uint32_t dim = 0;
-  const int64_t *slices = slices_of(finder, array, slice, place.inner, 2, &dim);
+  uint32_t dim = dim_of_slice(array, slice);
+  const int64_t *slices = dim != NO_ID ? slices_along(finder, array, place.inner, 2, dim) : NULL;
   if (!slices) return false;
   if (path->has_bitcast) {
     uint32_t written = dim;
@@ -239,23 +241,30 @@ static void find_writes(Finder *finder, uint32_t loop_index) {
 
 /* ---- reads ---- */
 
-/* The slices that a dynamic-slice takes, as long as it is a stack's whole slice. `element` is what
- * the reading loop takes from its state, `view` what is sliced. */
+/* Whether a slice along a dimension has one index there; in others it may be a part of the array.
+ */
+static bool is_slice_along(const Shape *array, const Shape *slice, uint32_t dim) {
+  return shape_is_array(array) && array->rank == slice->rank && dim < array->rank &&
+         slice->dims[dim] == 1;
+}
+
+/* The slices that a dynamic-slice takes, or takes a part of. `element` is what the reading loop
+ * takes from its state, `view` what is sliced. */
 static const int64_t *read_slices(Finder *finder, const Stack *stack, InstId id, StackView view,
                                   InstId element) {
   const Module *module = finder->module;
   if (inst_get(module, id)->opcode != OPCODE_DYNAMIC_SLICE) return NULL;
   InstId array = inst_operand(module, id, 0);
   if (inst_count_operand(module, id, array) != 1) return NULL;
-  uint32_t dim = 0;
   const Shape *shape = inst_shape(module, array);
   const Shape *slice = inst_shape(module, id);
-  const int64_t *slices = slices_of(finder, shape, slice, id, 1, &dim);
-  if (!slices || dim != view.dim) return NULL;
+  if (!is_slice_along(shape, slice, view.dim)) return NULL;
+  const int64_t *slices = slices_along(finder, shape, id, 1, view.dim);
+  if (!slices) return NULL;
   const Shape *written = shape_get(&module->shapes, stack->slice);
   const Shape *whole = shape_get(&module->shapes, stack->shape);
   if (!view.is_view && !stack->is_view) return shape_same_layout(slice, written) ? slices : NULL;
-  /* The slice has the bytes that were written. */
+  /* The slice has the bytes that were written, or some of them. */
   bool has_bytes = (stack->is_view || shape_same_layout(written, whole)) &&
                    inst_get(module, element)->shape == stack->shape;
   return has_bytes && shape_same_layout(slice, shape) ? slices : NULL;

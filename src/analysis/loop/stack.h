@@ -37,7 +37,9 @@ typedef struct Stack {
 /* The reads of one operand of one instruction in a loop's body. */
 typedef struct StackRead {
   uint32_t stack, loop;
-  InstId inst;      /* a dynamic-slice, or a fusion with some in its computation (stack_view.h) */
+  /* a dynamic-slice, or a fusion with some in its computation (stack_view.h); each takes a slice,
+   * or a part of one, as where an iteration writes what several steps compute (unroll=2) */
+  InstId inst;
   uint32_t operand; /* of `inst`: the get-tuple-element that takes the stack from the state */
   const int64_t *iterations; /* by iteration of the reading loop: of the writing loop's */
   uint32_t write;            /* the number of the write whose slices it reads, in all iterations */

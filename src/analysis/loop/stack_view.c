@@ -7,6 +7,15 @@ uint32_t stack_dim_of(const Module *module, ShapeId stack, uint32_t dim, InstId 
   return found;
 }
 
+bool stack_cut_is_part(const Module *module, InstId id, uint32_t dim) {
+  const Shape *array = inst_shape(module, inst_operand(module, id, 0));
+  const Shape *slice = inst_shape(module, id);
+  bool is_part = false;
+  for (uint32_t i = 0; i < array->rank; i++)
+    is_part |= i != dim && slice->dims[i] != array->dims[i];
+  return is_part;
+}
+
 uint32_t stack_only_operand(const Module *module, InstId id, InstId value) {
   if (inst_count_operand(module, id, value) != 1) return NO_ID;
   uint32_t operand = 0;

@@ -30,6 +30,10 @@ typedef VEC(StackView) StackViews;
 bool stack_views_find(const Module *module, const CallGraph *graph, InstId fusion, uint32_t operand,
                       uint32_t dim, StackViews *views, Arena *out);
 
+/* Whether a dynamic-slice takes only a part of a slice along a dimension: the rest of its starts
+ * then say which. */
+bool stack_cut_is_part(const Module *module, InstId id, uint32_t dim);
+
 /* The dimension along which an instruction outside of fusions that is the stack has its slices,
  * given the shape and the dimension of the stack itself. */
 uint32_t stack_dim_of(const Module *module, ShapeId stack, uint32_t dim, InstId id);

@@ -124,9 +124,21 @@ static InnerCollectives inner_collectives(const Module *module, InstId id, Arena
 
 /* NVIDIA says of cuDNN that it computes the same bits in every run on one architecture, with the
  * exception of some gradients ("Reproducibility" in its documentation). Which algorithm that is
- * stands in the backend_config, which clones have, too. Of cuBLAS that holds on one stream only. */
+ * stands in the backend_config, which clones have, too. Of cuBLAS that holds on one stream only.
+ *
+ * The others are operations of XLA:TPU itself: what it expands a Cholesky or QR decomposition and a
+ * triangular solve into, and what it notes of indices. Its compiler writes their code like that of
+ * fusions, from the operands' shapes alone. */
 bool legality_is_known_call(const Module *module, InstId id) {
-  static const char *const targets[] = {"__cudnn$convForward", "__cudnn$convBiasActivationForward"};
+  static const char *const targets[] = {"__cudnn$convForward",
+                                        "__cudnn$convBiasActivationForward",
+                                        "AssumeGatherIndicesInBound",
+                                        "Cholesky",
+                                        "CompactWyHelper",
+                                        "GatherScatterIndicesBitpacked",
+                                        "InvertDiagBlocksLowerTriangular",
+                                        "InvertDiagBlocksUpperTriangular",
+                                        "QrDecompositionBlock"};
   if (inst_get(module, id)->opcode != OPCODE_CUSTOM_CALL) return false;
   Str target = inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET);
   bool is_known = false;

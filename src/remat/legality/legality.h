@@ -66,8 +66,9 @@ KeepReason recompute_verdict(const Legality *legality, InstId id);
  * begins its stacks on TPU, and one that is known. O(instructions that it runs). */
 KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch);
 
-/* Whether a custom call is one of a library's functions that give the same bits whenever they run:
- * convolutions by cuDNN. */
+/* Whether a custom call is one of the functions that give the same bits whenever they run:
+ * convolutions by cuDNN, and operations that XLA:TPU expands decompositions, triangular solves and
+ * gathers into. */
 bool legality_is_known_call(const Module *module, InstId id);
 
 /* As recompute_verdict, but also whether users of `id` can be redirected to a clone of it. Control

@@ -542,14 +542,28 @@ InstId maker_without_bitcasts(const Module *module, InstId id) {
   return id;
 }
 
-/* Whether an instruction does nothing but read the slice, perhaps under another shape. */
-static bool is_pure_read(const Module *module, const StackRead *read) {
-  if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE) return true;
+/* The dimension along which the operand of an instruction that reads slices of a stack has them. */
+static uint32_t dim_of_operand(const Maker *maker, const StackRead *read) {
+  const Stack *stack = &maker->stacks->list.data[read->stack];
+  InstId operand = inst_operand(maker->module, read->inst, read->operand);
+  return stack_dim_of(maker->module, stack->shape, stack->dim, operand);
+}
+
+/* Whether an instruction does nothing but read the slice, all of it, perhaps under another shape.
+ */
+static bool is_pure_read(const Maker *maker, const StackRead *read) {
+  const Module *module = maker->module;
+  if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE)
+    return !stack_cut_is_part(module, read->inst, dim_of_operand(maker, read));
   CompId comp = inst_callees(module, read->inst)[0];
   InstId id = maker_without_bitcasts(module, comp_get(module, comp)->root);
-  return inst_get(module, id)->opcode == OPCODE_DYNAMIC_SLICE &&
-         maker_without_bitcasts(module, inst_operand(module, id, 0)) ==
-             id_list(module, comp_get(module, comp)->params)[read->operand];
+  if (inst_get(module, id)->opcode != OPCODE_DYNAMIC_SLICE ||
+      maker_without_bitcasts(module, inst_operand(module, id, 0)) !=
+          id_list(module, comp_get(module, comp)->params)[read->operand])
+    return false;
+  const Stack *stack = &maker->stacks->list.data[read->stack];
+  StackView cut = slots_cut_of(module, stack, read, maker->arena);
+  return !stack_cut_is_part(module, cut.inst, cut.dim);
 }
 
 /* The position of the first user of an instruction. */
@@ -566,7 +580,7 @@ static uint32_t first_user(const Maker *maker, InstId id) {
 
 uint32_t maker_read_position(const Maker *maker, const StackRead *read) {
   bool may_wait =
-      is_pure_read(maker->module, read) && !inst_is_root(maker->module, read->inst) &&
+      is_pure_read(maker, read) && !inst_is_root(maker->module, read->inst) &&
       (!inst_has_control(maker->module, read->inst) || control_restates_order(maker->module));
   return may_wait ? first_user(maker, read->inst) : maker->position[read->inst];
 }
@@ -583,7 +597,7 @@ InstId maker_slice_number(Maker *maker, const StackRead *read) {
 /* Whether the read is a part of a fusion whose sums may round otherwise without it. */
 static bool must_keep_slice(const Maker *maker, const StackRead *read) {
   const Module *module = maker->module;
-  if (maker->rewrite->any_rounding || is_pure_read(module, read)) return false;
+  if (maker->rewrite->any_rounding || is_pure_read(maker, read)) return false;
   return !rounding_is_settled(module, read->inst, maker->arena);
 }
 
@@ -591,7 +605,12 @@ static bool must_keep_slice(const Maker *maker, const StackRead *read) {
 void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position,
                         bool is_same_loop) {
   Module *module = maker->module;
-  if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE) {
+  bool is_fused = inst_get(module, read->inst)->opcode != OPCODE_DYNAMIC_SLICE;
+  if (!is_fused && !is_pure_read(maker, read)) {
+    narrow_part(maker, read->inst, dim_of_operand(maker, read), value, position);
+    return;
+  }
+  if (!is_fused) {
     InstId result = maker_as_shape(maker, value, inst_get(module, read->inst)->shape, position);
     rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);
     return;

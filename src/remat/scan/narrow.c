@@ -110,9 +110,22 @@ static void remove_cut(Maker *maker, const StackViews *views, InstId cut) {
 void narrow_to_slice(Maker *maker, const StackRead *read, InstId value, uint32_t position) {
   StackViews views = narrow(maker, read, value, 1, position);
   for (uint32_t i = 0; i < views.len; i++) {
-    if (views.data[i].is_cut) remove_cut(maker, &views, views.data[i].inst);
+    StackView view = views.data[i];
+    if (!view.is_cut) continue;
+    if (stack_cut_is_part(maker->module, view.inst, view.dim))
+      inst_get(maker->module, view.inst)->flags |= INST_NEW_OPERANDS; /* of the slice */
+    else
+      remove_cut(maker, &views, view.inst);
   }
   *vec_push(maker->arena, &maker->cut_open) = read->inst;
+}
+
+void narrow_part(Maker *maker, InstId part, uint32_t dim, InstId value, uint32_t position) {
+  Module *module = maker->module;
+  ShapeId array = inst_get(module, inst_operand(module, part, 0))->shape;
+  ShapeId shape = narrow_shape(module, array, dim, 1, maker->arena);
+  rewrite_set_operand(maker->rewrite, part, 0, maker_as_shape(maker, value, shape, position));
+  inst_get(module, part)->flags |= INST_NEW_OPERANDS;
 }
 
 void narrow_to_slots(Maker *maker, const StackRead *read, InstId array, int64_t count,

@@ -12,8 +12,12 @@ ShapeId narrow_shape(Module *module, ShapeId array, uint32_t dim, int64_t count,
 /* The shape of one slice of a stack as an element of a loop's state. */
 ShapeId narrow_slice_shape(Maker *maker, const Stack *stack);
 
-/* Makes the fusion read `value`, which has the bytes of the slice, without slicing it. */
+/* Makes the fusion read `value`, which has the bytes of the slice, without slicing it. What takes a
+ * part of the slice goes on to do that: its start along the stack's dimension is clamped to 0. */
 void narrow_to_slice(Maker *maker, const StackRead *read, InstId value, uint32_t position);
+
+/* The same of a dynamic-slice, outside of fusions, that takes a part of a slice along `dim`. */
+void narrow_part(Maker *maker, InstId part, uint32_t dim, InstId value, uint32_t position);
 
 /* Makes the fusion read `array`, which has `count` slices, of which it goes on to take one. */
 void narrow_to_slots(Maker *maker, const StackRead *read, InstId array, int64_t count,

@@ -7,6 +7,7 @@
 #include "remat/rewrite/expand.h"
 #include "remat/rewrite/inline_calls.h"
 #include "remat/scan/layouts.h"
+#include "remat/scan/slice_layouts.h"
 
 /* ---- calls ---- */
 
@@ -268,6 +269,7 @@ static bool find_closed(const Loops *loops, bool *is_closed, Arena *scratch) {
   bool found = false;
   for (uint32_t i = 0; i < loops->len; i++) {
     bool hides = hides_stack(loops, &loops->list[i]) || hides_conversion(loops, &loops->list[i]) ||
+                 slice_layouts_hide_stack(loops, &loops->list[i]) ||
                  has_barriers(loops, &loops->list[i]) ||
                  layouts_hide_stack(loops, &loops->list[i], scratch);
     if (is_closed) is_closed[i] = hides;
@@ -304,6 +306,7 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
     open_body(rewrite, loops.list[i].body, schedule, out, scratch);
     if (control_restates_order(module)) open_barriers(rewrite, loops.list[i].body, scratch);
     open_conversions(rewrite, loops.list[i].body, schedule, arena);
+    slice_layouts_open(rewrite, &graph, loops.list[i].body, schedule, arena);
   }
   dce_run(rewrite, scratch); /* the computations that were copied */
   layouts_open(rewrite, schedule, out, scratch);

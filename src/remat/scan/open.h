@@ -11,7 +11,9 @@
  *   bf16[8,4] dynamic-update-slice(bf16[8,4] stack, f32[1,4] x, i, 0)   becomes   bf16[8,4]
  * dynamic-update-slice(bf16[8,4] stack, bf16[1,4] convert(x), i, 0)
  *
- * Stacks that are transposed between two loops are not; see remat/scan/layouts.h.
+ * Slices of an array that a fusion has copied into another layout become copies of slices; see
+ * remat/scan/slice_layouts.h. Stacks that are transposed between two loops are in
+ * remat/scan/layouts.h.
  *
  * Barriers of checkpoints, which are there at XLA:GPU's hook and gone in its dumps, go, too: once
  * the order is fixed they say nothing more.

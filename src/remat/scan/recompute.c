@@ -167,8 +167,8 @@ static InstId last_state(Border *border, const Reader *reader, uint32_t element)
   return taken_in(border, reader, own_copy(border, last, position));
 }
 
-/* Reads the slice that the iteration before or after wrote of another value. Where there is none and
- * the state begins with memory that nothing has written yet, nobody reads it before the second
+/* Reads the slice that the iteration before or after wrote of another value. Where there is none
+ * and the state begins with memory that nothing has written yet, nobody reads it before the second
  * iteration, and so what is read there does not matter. */
 static InstId read_neighbour(Border *border, const Reader *reader, uint32_t index,
                              uint32_t position) {
@@ -356,6 +356,47 @@ static void rewrite_border(Border *border) {
     maker_move_constants(border->maker, readers.data[i].loop_index);
 }
 
+/* By loop: it is one of a border, or within one that is copied from, or it is not known whether. */
+static bool *find_busy(const Maker *maker, const ScanBorder *borders, uint32_t num_borders) {
+  const Loops *loops = maker->loops;
+  const Stacks *stacks = maker->stacks;
+  bool *is_busy = arena_zarray(maker->arena, bool, loops->len);
+  for (uint32_t b = 0; b < num_borders; b++) {
+    uint32_t writer = borders[b].values->loop;
+    is_busy[writer] = true;
+    for (uint32_t i = stacks->first_of[writer]; i < stacks->first_of[writer + 1]; i++) {
+      for (uint32_t k = 0; k < stacks->list.data[i].reads.len; k++)
+        is_busy[stacks->reads.data[stacks->list.data[i].reads.data[k]].loop] = true;
+    }
+  }
+  for (uint32_t i = loops->len; i-- > 0;) { /* from callers to callees */
+    CompId parent = loops->list[i].parent;
+    bool is_known = parent == maker->module->entry;
+    for (uint32_t k = i + 1; k < loops->len && !is_known; k++) {
+      if (loops->list[k].body != parent) continue;
+      is_known = true;
+      is_busy[i] |= is_busy[k];
+    }
+    is_busy[i] |= !is_known;
+  }
+  return is_busy;
+}
+
+/* Other loops, too, may be left with stacks that nobody reads: an inner one, when what it stacked
+ * is not stacked by the loop around it any more, since an earlier round. */
+static void shrink_unread(Maker *maker, const ScanBorder *borders, uint32_t num_borders) {
+  const Stacks *stacks = maker->stacks;
+  const bool *is_busy = find_busy(maker, borders, num_borders);
+  bool *is_unread = arena_zarray(maker->arena, bool, stacks->list.len);
+  for (uint32_t i = 0; i < stacks->list.len; i++) {
+    const Stack *stack = &stacks->list.data[i];
+    is_unread[i] = !is_busy[stack->loop] && stack->reads.len == 0 && !stack->is_read_whole;
+  }
+  for (uint32_t i = 0; i < stacks->list.len; i++) {
+    if (is_unread[i]) whole_shrink_stack(maker, &stacks->list.data[i], is_unread);
+  }
+}
+
 void scan_recompute(Rewrite *rewrite, Schedule *schedule, const ScanBorder *borders,
                     uint32_t num_borders, bool is_lean, Arena *out, Arena *scratch) {
   if (num_borders == 0) return;
@@ -368,6 +409,7 @@ void scan_recompute(Rewrite *rewrite, Schedule *schedule, const ScanBorder *bord
                      .writer = &maker.loops->list[borders[i].values->loop]};
     rewrite_border(&border);
   }
+  shrink_unread(&maker, borders, num_borders);
   maker_finish(&maker, out, scratch);
   arena_free(arena);
 }

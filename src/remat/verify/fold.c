@@ -268,23 +268,65 @@ static const Shape *shape_of(const Terms *terms, ValueNumber value) {
   return shape_get(&terms->numbering->shapes, numbered_node(terms->numbering, value)->shape);
 }
 
-/* The update, if the slice is what a dynamic-update-slice has written at the same place; else
- * NO_ID. Both clamp their starts alike. */
-static ValueNumber slice_just_written(Terms *terms, ShapeId shape, const ValueNumber *args,
-                                      uint32_t count) {
-  if (term_opcode(terms, args[0]) != OPCODE_DYNAMIC_UPDATE_SLICE) return NO_ID;
-  const Node *node = numbered_node(terms->numbering, args[0]);
-  const ValueNumber *written = node_args(terms->numbering, args[0]);
-  if (node->num_args != count + 1) return NO_ID;
-  if (!shape_compatible(&terms->numbering->shapes, shape,
-                        numbered_node(terms->numbering, written[1])->shape))
-    return NO_ID;
-  bool is_same_place = memcmp(written + 2, args + 1, (count - 1) * sizeof *args) == 0;
-  return is_same_place ? written[1] : NO_ID;
+/* Whether `inner` is a part of `slice`, a slice of an array that it has all of along the dimensions
+ * in which `slice` is smaller than the array. */
+static bool is_part_of_slice(const Shape *whole, const Shape *slice, const Shape *inner) {
+  if (!shape_is_array(slice) || slice->rank != whole->rank || slice->rank != inner->rank ||
+      slice->type != inner->type || slice->has_dynamic)
+    return false;
+  for (uint32_t i = 0; i < whole->rank; i++) {
+    bool is_along = slice->dims[i] != whole->dims[i];
+    if (inner->dims[i] > slice->dims[i] || (is_along && inner->dims[i] != slice->dims[i]))
+      return false;
+  }
+  return true;
 }
 
 static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
                                 const ValueNumber *args, uint32_t count);
+
+/* A part of a slice that is known. Where the slice is smaller than the array, its starts are said
+ * already, and the part has all of it. */
+static ValueNumber part_of(Terms *terms, ShapeId shape, uint32_t text, const ValueNumber *args,
+                           uint32_t count, ValueNumber slice) {
+  ArenaMark mark = arena_mark(terms->scratch);
+  ValueNumber *within = arena_array(terms->scratch, ValueNumber, count);
+  memcpy(within, args, count * sizeof *within);
+  within[0] = slice;
+  ValueNumber result = fold_dynamic(terms, OPCODE_DYNAMIC_SLICE, shape, text, within, count);
+  arena_reset(terms->scratch, mark);
+  return result;
+}
+
+/* The update, or a part of it, if the slice is what a dynamic-update-slice has written at the same
+ * place; else NO_ID. Both clamp their starts alike. */
+static ValueNumber slice_just_written(Terms *terms, ShapeId shape, uint32_t text,
+                                      const ValueNumber *args, uint32_t count) {
+  if (term_opcode(terms, args[0]) != OPCODE_DYNAMIC_UPDATE_SLICE) return NO_ID;
+  const Node *node = numbered_node(terms->numbering, args[0]);
+  const ValueNumber *written = node_args(terms->numbering, args[0]);
+  if (node->num_args != count + 1) return NO_ID;
+  const Shape *whole = shape_of(terms, args[0]), *slice = shape_of(terms, written[1]);
+  const Shape *inner = shape_get(&terms->numbering->shapes, shape);
+  if (!is_part_of_slice(whole, slice, inner)) return NO_ID;
+  for (uint32_t i = 0; i < whole->rank; i++) {
+    if (slice->dims[i] != whole->dims[i] && written[2 + i] != args[1 + i]) return NO_ID;
+  }
+  return part_of(terms, shape, text, args, count, written[1]);
+}
+
+/* A part of what an iteration of a loop has stacked. */
+static ValueNumber part_of_stack(Terms *terms, ShapeId shape, uint32_t text,
+                                 const ValueNumber *args, uint32_t count) {
+  ShapeId written = shape_written(terms, args[0]);
+  if (written == NO_ID) return NO_ID;
+  const ShapeTable *shapes = &terms->numbering->shapes;
+  if (!is_part_of_slice(shape_of(terms, args[0]), shape_get(shapes, written),
+                        shape_get(shapes, shape)))
+    return NO_ID;
+  ValueNumber slice = slice_of_stack(terms, written, args[0], args + 1);
+  return slice == NO_ID ? NO_ID : part_of(terms, shape, text, args, count, slice);
+}
 
 /* A part of an array, and the same bytes as a part of a view of the array. */
 typedef struct ViewPart {
@@ -411,8 +453,8 @@ static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint
   memcpy(written, args, count * sizeof *written);
   normalize_starts(terms, whole, part, written + first);
   ValueNumber result = NO_ID;
-  if (is_slice) result = slice_just_written(terms, shape, written, count);
-  if (is_slice && result == NO_ID) result = slice_of_stack(terms, shape, args[0], written + first);
+  if (is_slice) result = slice_just_written(terms, shape, text, written, count);
+  if (is_slice && result == NO_ID) result = part_of_stack(terms, shape, text, written, count);
   if (result == NO_ID && terms->unrolls)
     result = fold_pieces(terms, opcode, shape, text, written, count, NULL);
   if (result == NO_ID) result = number_operation(terms->numbering, shape, text, written, count);

@@ -42,6 +42,18 @@ static int64_t first_false(int direction, int64_t start, int64_t step) {
 static bool guess_step(Terms *terms, ValueNumber next, uint32_t element, int nesting,
                        int64_t *step);
 
+/* A value of which something is noted that could not be shown where it was numbered. The guess is
+ * as good without, because the loop is evaluated afterwards with what is guessed of it. */
+static ValueNumber without_note(const Terms *terms, ValueNumber value) {
+  static const char begin[] = "noted(";
+  const Numbering *numbering = terms->numbering;
+  const Node *node = numbered_node(numbering, value);
+  if (node->kind != NODE_OPERATION || node->num_args == 0) return value;
+  Str text = numbering->texts.data[node->detail];
+  bool is_noted = text.len >= sizeof begin - 1 && memcmp(text.data, begin, sizeof begin - 1) == 0;
+  return is_noted ? node_args(numbering, value)[0] : value;
+}
+
 /* An element of the state that a loop begins with, of a loop that is an operation. */
 static ValueNumber first_of_loop(Terms *terms, ValueNumber loop, uint32_t element) {
   Numbering *numbering = terms->numbering;
@@ -93,7 +105,7 @@ static bool guess_loop(Terms *terms, ValueNumber *next, int nesting, int64_t *st
     return false;
   }
   uint32_t element = numbered_node(numbering, *next)->detail;
-  ValueNumber loop = node_args(numbering, *next)[0];
+  ValueNumber loop = without_note(terms, node_args(numbering, *next)[0]);
   bool is_loop =
       term_opcode(terms, loop) == OPCODE_WHILE && numbered_node(numbering, loop)->num_args == 3;
   int64_t part;

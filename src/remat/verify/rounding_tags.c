@@ -98,9 +98,17 @@ static void want_callees(Tagger *tagger, const CompId *post_order) {
 
 /* ---- what a function computes ---- */
 
-/* A value without the bitcasts after it, which change no memory. */
-static InstId without_bitcasts(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
+/* What is before copies into other layouts. Beside a slice these are no work: the slice is copied
+ * on its way to or from a register. */
+static InstId without_copies(const Module *module, InstId id) {
+  while (inst_copies_layout(module, id))
+    id = inst_operand(module, id, 0);
+  return id;
+}
+
+/* A value without the bitcasts after it, which change no memory, and such copies. */
+static InstId without_views(const Module *module, InstId id) {
+  while (inst_get(module, id)->opcode == OPCODE_BITCAST || inst_copies_layout(module, id))
     id = inst_operand(module, id, 0);
   return id;
 }
@@ -131,7 +139,9 @@ static InstId only_slice_of(const Module *module, InstId array, int depth) {
   InstId found = NO_ID;
   for (uint32_t i = 0; i < users.len; i++) {
     InstId user = id_list(module, users)[i], slicer = NO_ID;
-    if (inst_get(module, user)->opcode == OPCODE_BITCAST && depth) {
+    bool is_view =
+        inst_get(module, user)->opcode == OPCODE_BITCAST || inst_copies_layout(module, user);
+    if (is_view && depth) {
       slicer = only_slice_of(module, user, depth - 1);
     } else {
       for (uint32_t k = 0; k < inst_get(module, user)->num_operands; k++) {
@@ -147,7 +157,7 @@ static InstId only_slice_of(const Module *module, InstId array, int depth) {
 /* The instruction that slices an operand that is a parameter, under whatever shape; NO_ID if
  * something else is done with it. */
 static InstId slicer_of(const Module *module, InstId user, uint32_t operand) {
-  InstId array = without_bitcasts(module, inst_operand(module, user, operand));
+  InstId array = without_views(module, inst_operand(module, user, operand));
   if (inst_get(module, array)->opcode != OPCODE_PARAMETER) return NO_ID;
   return slicer_in(module, user, operand, MAX_NESTED_SLICES);
 }
@@ -174,12 +184,25 @@ static ShapeId shape_in_array(const Tagger *tagger, InstId id) {
                               inst_shape(module, slice_of(module, id)));
 }
 
+/* The shape of the slice: of a copy of an array, in the layout of that. */
+static ShapeId shape_before_copy(const Tagger *tagger, InstId id) {
+  const Module *module = tagger->module;
+  InstId array = inst_operand(module, id, 0), first = without_copies(module, array);
+  ShapeId slice = inst_get(module, slice_of(module, id))->shape;
+  const Shape *part = shape_get(&module->shapes, slice);
+  ArraySpec spec = shape_spec(inst_shape(module, first));
+  bool is_of_copy =
+      first != array && shape_is_array(part) && part->type == spec.type && part->rank == spec.rank;
+  if (!is_of_copy) return tagger->shapes[slice];
+  spec.dims = part->dims;
+  return shape_array(&tagger->numbering->shapes, &spec);
+}
+
 static ShapeId shape_in_function(const Tagger *tagger, InstId id) {
   const Module *module = tagger->module;
   if (!is_sliced(module, id)) return tagger->shapes[inst_get(module, id)->shape];
   ShapeId in_array = shape_in_array(tagger, id);
-  return in_array == NO_ID ? tagger->shapes[inst_get(module, slice_of(module, id))->shape]
-                           : in_array;
+  return in_array == NO_ID ? shape_before_copy(tagger, id) : in_array;
 }
 
 /* A number of an instruction in the function to which a start of a slice is clamped. */
@@ -241,13 +264,16 @@ static ValueNumber number_convert(Tagger *tagger, ShapeId shape, ValueNumber val
 static ValueNumber number_in_function(Tagger *tagger, Met *met, InstId id) {
   const Module *module = tagger->module;
   const Instruction *inst = inst_get(module, id);
+  if (inst_copies_layout(module, id) &&
+      inst_get(module, inst_operand(module, id, 0))->opcode != OPCODE_PARAMETER)
+    return tagger->numbers[inst_operand(module, id, 0)];
   ArenaMark mark = arena_mark(tagger->scratch);
   uint32_t count = inst->num_operands + inst->num_callees;
   ValueNumber *args = arena_array(tagger->scratch, ValueNumber, count);
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
     InstId slicer = slicer_of(module, id, i);
-    if (slicer != NO_ID) operand = without_bitcasts(module, operand);
+    if (slicer != NO_ID) operand = without_views(module, operand);
     args[i] = tagger->numbers[operand];
     if (inst_get(module, operand)->opcode != OPCODE_PARAMETER) continue;
     ShapeId shape = shape_in_function(tagger, slicer != NO_ID ? slicer : operand);

@@ -167,6 +167,14 @@ ValueNumber written_as_step(Terms *terms, ValueNumber value) {
   return result != NO_ID ? result : value;
 }
 
+ShapeId shape_written(Terms *terms, ValueNumber stack) {
+  Read read = {.terms = terms};
+  if (!iterated_of(terms, stack, &read.stack)) return NO_ID;
+  ValueNumber step = system_step(terms, read.stack.system, 0);
+  if (term_opcode(terms, step) != OPCODE_DYNAMIC_UPDATE_SLICE) return NO_ID;
+  return numbered_node(terms->numbering, node_args(terms->numbering, step)[1])->shape;
+}
+
 ValueNumber slice_of_stack(Terms *terms, ShapeId shape, ValueNumber stack,
                            const ValueNumber *starts) {
   Numbering *numbering = terms->numbering;

@@ -74,6 +74,10 @@ bool term_is_known_pred(const Terms *terms, ValueNumber value, bool *known);
 /* The direction in the text of a comparison, DIRECTION_EQ …; -1 if it has none. */
 int compare_direction(Str text);
 
+/* The shape of what each iteration of a loop writes into the array that the value is after the
+ * loop; NO_ID if it is no such array. */
+ShapeId shape_written(Terms *terms, ValueNumber stack);
+
 /* The slice of what a loop has stacked, as the iteration computed it; NO_ID if it is no such slice.
  * `starts` has a start for each dimension (stack_read.c). */
 ValueNumber slice_of_stack(Terms *terms, ShapeId shape, ValueNumber stack,

@@ -1,0 +1,1 @@
+laid_out_slices.hlo --small-node-limit=0 --algorithm=scan --mem-limit=min --quiet -o -

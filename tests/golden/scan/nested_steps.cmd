@@ -1,0 +1,1 @@
+nested_steps.hlo --small-node-limit=0 --algorithm=scan --mem-limit=min --quiet -o -
