@@ -106,9 +106,7 @@ int64_t batch_live_bytes(const Advisor *advisor, const Batch *batch) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     const LiveBuffer *live = &advisor->live.list[i];
-    const Shape *shape =
-        shape_get(&module->shapes,
-                  shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part));
+    const Shape *shape = shape_get(&module->shapes, live_buffer_shape(module, live));
     bool is_given = inst_get(module, live->inst)->opcode == OPCODE_PARAMETER &&
                     inst_get(module, live->inst)->parent == module->entry;
     if (!is_given && !batch->is_version[live->inst] && shape_is_array(shape) &&

@@ -71,7 +71,7 @@ static void find_regions(Study *study) {
   const Module *module = advisor->module;
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     const LiveBuffer *live = &advisor->live.list[i];
-    ShapeId shape = shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part);
+    ShapeId shape = live_buffer_shape(module, live);
     const Shape *array = shape_get(&module->shapes, shape);
     if (is_workspace(module, live->inst, array)) continue;
     if (is_divided_product(module, live->inst, array)) continue;
@@ -275,7 +275,7 @@ static bool is_given(const Advisor *advisor, RegionSize size) {
   const Module *module = advisor->module;
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     const LiveBuffer *live = &advisor->live.list[i];
-    ShapeId shape = shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part);
+    ShapeId shape = live_buffer_shape(module, live);
     bool is_meant = region_is_size(size, region_elements(module, shape));
     if (is_meant && !is_form_of_argument(module, live->inst, size.elements)) return false;
   }

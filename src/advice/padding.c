@@ -52,7 +52,7 @@ void advise_padding(Advisor *advisor) {
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     const LiveBuffer *live = &advisor->live.list[i];
     if (live->bytes < advisor->before.counted_bytes / LEAST_SHARE) return;
-    ShapeId id = shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part);
+    ShapeId id = live_buffer_shape(module, live);
     const Shape *shape = shape_get(&module->shapes, id);
     if (!shape_is_array(shape) || shape->rank == 0 || shape->bytes <= 0) continue;
     int64_t factor = target_device_bytes(module->backend.target, shape) / shape->bytes;

@@ -71,9 +71,7 @@ int64_t sample_gradients_bytes(const Advisor *advisor, const Batch *batch) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < advisor->live.len; i++) {
     const LiveBuffer *live = &advisor->live.list[i];
-    const Shape *shape =
-        shape_get(&module->shapes,
-                  shape_part(&module->shapes, inst_get(module, live->inst)->shape, live->part));
+    const Shape *shape = shape_get(&module->shapes, live_buffer_shape(module, live));
     if (sample_gradients_has_shape(advisor, batch, shape)) bytes += live->bytes;
   }
   return bytes > 0 && is_of_largest(module, batch) && has_vmap(module) ? bytes : 0;

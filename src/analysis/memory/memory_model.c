@@ -16,6 +16,10 @@ const MemoryModel memory_models[] = {
 
 const size_t num_memory_models = sizeof memory_models / sizeof *memory_models;
 
+ShapeId live_buffer_shape(const Module *module, const LiveBuffer *buffer) {
+  return shape_part(&module->shapes, inst_get(module, buffer->inst)->shape, buffer->part);
+}
+
 const MemoryModel *memory_model_find(const char *name) {
   for (size_t i = 0; i < num_memory_models; i++) {
     if (strcmp(memory_models[i].name, name) == 0) return &memory_models[i];

@@ -19,6 +19,9 @@ typedef struct LiveBuffer {
   InstId last; /* the instruction that runs when it ends; NO_ID if the buffer outlives the module */
 } LiveBuffer;
 
+/* The shape of what a buffer holds: the part of its instruction's result. */
+ShapeId live_buffer_shape(const Module *module, const LiveBuffer *buffer);
+
 /* How a peak counts constants. */
 typedef enum ConstantCount {
   CONSTANTS_APART, /* they are not counted */
