@@ -336,18 +336,20 @@ START_TEST(known_calls_may_be_repeated) {
   static const struct {
     const char *target, *attributes;
     KeepReason reason;
+    const char *platform;
   } calls[] = {
-      {"__cudnn$convForward", "", KEEP_NONE},
-      {"__cudnn$convBiasActivationForward", "", KEEP_NONE},
-      {"__cudnn$convForward", ", custom_call_has_side_effect=true", KEEP_SIDE_EFFECT},
-      {"__cudnn$convBackwardFilter", "", KEEP_CUSTOM_CALL},
-      {"__cudnn$convBackwardInput", "", KEEP_CUSTOM_CALL},
-      {"__cudnn$convForwardOther", "", KEEP_CUSTOM_CALL},
-      {"Cholesky", "", KEEP_NONE},
-      {"InvertDiagBlocksLowerTriangular", "", KEEP_NONE},
-      {"tpu_custom_call", "", KEEP_CUSTOM_CALL},
-      {"__cublas$gemm", "", KEEP_CUSTOM_CALL},
-      {"mine", "", KEEP_CUSTOM_CALL},
+      {"__cudnn$convForward", "", KEEP_NONE, "gpu"},
+      {"__cudnn$convBiasActivationForward", "", KEEP_NONE, "gpu"},
+      {"__cudnn$convForward", ", custom_call_has_side_effect=true", KEEP_SIDE_EFFECT, "gpu"},
+      {"__cudnn$convBackwardFilter", "", KEEP_CUSTOM_CALL, "gpu"},
+      {"__cudnn$convBackwardInput", "", KEEP_CUSTOM_CALL, "gpu"},
+      {"__cudnn$convForwardOther", "", KEEP_CUSTOM_CALL, "gpu"},
+      {"Cholesky", "", KEEP_NONE, "tpu"},
+      {"Cholesky", "", KEEP_CUSTOM_CALL, "gpu"},
+      {"InvertDiagBlocksLowerTriangular", "", KEEP_NONE, "tpu"},
+      {"tpu_custom_call", "", KEEP_CUSTOM_CALL, "gpu"},
+      {"__cublas$gemm", "", KEEP_CUSTOM_CALL, "gpu"},
+      {"mine", "", KEEP_CUSTOM_CALL, "gpu"},
   };
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
     char text[512];
@@ -356,6 +358,7 @@ START_TEST(known_calls_may_be_repeated) {
              " ROOT x = (f32[4], u8[0]) custom-call(p), custom_call_target=\"%s\"%s\n}\n",
              calls[i].target, calls[i].attributes);
     Fixture fixture = fixture_parse(text);
+    fixture.module->backend.target = target_find(calls[i].platform);
     SideEffects effects = side_effects_build(fixture.module, fixture.out, fixture.scratch);
     Legality legality = {.module = fixture.module, .effects = effects};
     InstId id = find_inst(fixture.module, "x");

@@ -130,20 +130,26 @@ static InnerCollectives inner_collectives(const Module *module, InstId id, Arena
  * triangular solve into, and what it notes of indices. Its compiler writes their code like that of
  * fusions, from the operands' shapes alone. */
 bool legality_is_known_call(const Module *module, InstId id) {
-  static const char *const targets[] = {"__cudnn$convForward",
-                                        "__cudnn$convBiasActivationForward",
-                                        "AssumeGatherIndicesInBound",
-                                        "Cholesky",
-                                        "CompactWyHelper",
-                                        "GatherScatterIndicesBitpacked",
-                                        "InvertDiagBlocksLowerTriangular",
-                                        "InvertDiagBlocksUpperTriangular",
-                                        "QrDecompositionBlock"};
+  static const struct {
+    const char *name;
+    bool is_of_tpu;
+  } targets[] = {
+      {"__cudnn$convForward", false},
+      {"__cudnn$convBiasActivationForward", false},
+      {"AssumeGatherIndicesInBound", true},
+      {"Cholesky", true},
+      {"CompactWyHelper", true},
+      {"GatherScatterIndicesBitpacked", true},
+      {"InvertDiagBlocksLowerTriangular", true},
+      {"InvertDiagBlocksUpperTriangular", true},
+      {"QrDecompositionBlock", true},
+  };
   if (inst_get(module, id)->opcode != OPCODE_CUSTOM_CALL) return false;
+  bool is_tpu = module->backend.target->has_windows;
   Str target = inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET);
   bool is_known = false;
   for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-    is_known |= str_is(target, targets[i]);
+    is_known |= str_is(target, targets[i].name) && (is_tpu || !targets[i].is_of_tpu);
   return is_known;
 }
 
