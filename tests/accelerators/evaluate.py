@@ -325,8 +325,10 @@ def elementwise(one, told, operands, shapes):
             return COMPARE[told["direction"]](*operands)
         if one.opcode == "convert":
             return first != 0 if shape.kind == "pred" else first.astype(shape.dtype)
-        if one.opcode in ("negate", "abs", "not"):
-            return {"negate": np.negative, "abs": np.abs, "not": np.invert}[one.opcode](first)
+        if one.opcode in ("negate", "abs", "not", "sign"):
+            return {"negate": np.negative, "abs": np.abs, "not": np.invert, "sign": np.sign}[one.opcode](first)
+        if one.opcode.startswith("shift-"):
+            return shifted(one.opcode, *operands)
         if one.opcode == "clamp":
             return np.minimum(np.maximum(operands[1], first), operands[2])
         if one.opcode in ("divide", "remainder") and np.all(operands[1] != 0):
@@ -337,6 +339,20 @@ def elementwise(one, told, operands, shapes):
     for operand in operands:
         bits = mix(bits ^ words(operand))
     return as_kind(bits, shape)
+
+
+def shifted(code, values, counts):
+    bits = 8 * values.dtype.itemsize
+    is_far = (counts < 0) | (counts >= bits)
+    near = np.where(is_far, bits - 1, counts).astype(values.dtype)
+    if code == "shift-right-arithmetic":
+        return values >> near
+    if code == "shift-right-logical":
+        unsigned = values.view(f"u{values.dtype.itemsize}")
+        values = (unsigned >> near.astype(unsigned.dtype)).view(values.dtype)
+    else:
+        values = values << near
+    return np.where(is_far, np.zeros_like(values), values)
 
 
 # ---- moves ----
