@@ -34,7 +34,8 @@ def moved(x, w):
 
 def chosen(x, w):
     branch = lax.switch(jnp.abs(x[0, 0]) % 3, [lambda a: a + 1, lambda a: a * a, lambda a: -a], w)
-    return jnp.where(branch > 4, jnp.clip(branch, -3, 9), branch % 5), jnp.right_shift(branch, 1) // 3 + (lax.shift_right_logical(branch, w) ^ (branch << 2))
+    shifts = lax.shift_right_logical(branch, w) ^ (branch << 2)
+    return jnp.where(branch > 4, jnp.clip(branch, -3, 9), branch % 5), jnp.right_shift(branch, 1) // 3 + shifts
 
 
 def updated(x, w):
@@ -81,7 +82,8 @@ class Evaluate(unittest.TestCase):
     def test_other_values_differ(self):
         text = ("HloModule m\nENTRY %e (p: f32[3], q: f32[3]) -> f32[3] {\n  %p = f32[3]{0} parameter(0)\n"
                 "  %q = f32[3]{0} parameter(1)\n  ROOT %r = f32[3]{0} add(%p, %q)\n}\n")
-        values = {evaluate.evaluate(text), evaluate.evaluate(text, 2), evaluate.evaluate(text.replace("(%p, %q)", "(%q, %q)")),
+        values = {evaluate.evaluate(text), evaluate.evaluate(text, 2),
+                  evaluate.evaluate(text.replace("(%p, %q)", "(%q, %q)")),
                   evaluate.evaluate(text.replace("add(", "subtract("))}
         self.assertEqual(len(values), 4)
         self.assertEqual(evaluate.evaluate(text.replace("%r", "%s")), evaluate.evaluate(text))
