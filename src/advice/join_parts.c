@@ -21,13 +21,6 @@ static uint32_t instance_at(const Joining *joining, InstId id) {
   return pos == NO_ID ? NO_ID : joining->proposal->layers->instance_of[pos];
 }
 
-static bool reads(const Module *module, InstId reader, InstId value) {
-  for (uint32_t i = 0; i < inst_get(module, reader)->num_operands; i++) {
-    if (inst_operand(module, reader, i) == value) return true;
-  }
-  return false;
-}
-
 /* Whether a reader is in the forward part, outside of a repetition. */
 static bool is_outside(const Joining *joining, InstId reader, uint32_t instance) {
   return joining->positions[reader] != NO_ID && instance_at(joining, reader) != instance;
@@ -40,7 +33,8 @@ static bool is_read_with(const Joining *joining, InstId value, InstId other) {
   for (uint32_t i = 0; i < inst_get(module, value)->users.len; i++) {
     InstId reader = inst_users(module, value)[i];
     if (!is_outside(joining, reader, instance)) continue;
-    if (inst_get(module, reader)->opcode != OPCODE_FUSION || !reads(module, reader, other))
+    if (inst_get(module, reader)->opcode != OPCODE_FUSION ||
+        inst_count_operand(module, reader, other) == 0)
       return false;
     count++;
   }
@@ -78,18 +72,14 @@ static InstId carrier_of(const Joining *joining, InstId value) {
 static void replace_with(const Joining *joining, Rewrite *rewrite, InstId value, InstId carrier,
                          Arena *arena) {
   Module *module = joining->module;
-  uint32_t num_users = inst_get(module, value)->users.len;
-  InstId *users = arena_array(arena, InstId, num_users);
-  for (uint32_t u = 0; u < num_users; u++)
-    users[u] = inst_users(module, value)[u];
-  for (uint32_t u = 0; u < num_users; u++) {
-    uint32_t instance = instance_at(joining, value);
-    bool is_early_own =
-        joining->positions[users[u]] != NO_ID && !is_outside(joining, users[u], instance);
-    if (is_early_own || !reads(module, users[u], carrier)) continue;
-    for (uint32_t i = 0; i < inst_get(module, users[u])->num_operands; i++) {
-      if (inst_operand(module, users[u], i) == value)
-        rewrite_set_operand(rewrite, users[u], i, carrier);
+  IdSpan users = inst_copy_users(module, value, arena);
+  uint32_t instance = instance_at(joining, value);
+  for (uint32_t u = 0; u < users.len; u++) {
+    InstId user = users.ids[u];
+    bool is_early_own = joining->positions[user] != NO_ID && !is_outside(joining, user, instance);
+    if (is_early_own || inst_count_operand(module, user, carrier) == 0) continue;
+    for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {
+      if (inst_operand(module, user, i) == value) rewrite_set_operand(rewrite, user, i, carrier);
     }
   }
 }

@@ -98,14 +98,16 @@ static bool is_in_each(const Finder *finder, RoleUses *uses, uint32_t count, Sch
 /* What follows the last instruction that each call has may be the end of this call, or the
  * beginning of the next one where the first call was fused otherwise. The border is where the
  * fewest bytes are handed on, the last such place. */
-void layers_move_border(const Finder *finder, Layers *layers, uint32_t count, uint32_t number) {
+static void move_border(const Finder *finder, Layers *layers, RoleUses *uses, uint32_t count,
+                        uint32_t number) {
   const ForwardPart *forward = finder->forward;
   SchedPos tail[MOST_MOVED];
   uint32_t len = 0;
-  RoleUses uses = find_uses(finder, layers);
+  for (uint32_t role = 0; role < uses->roles.list.len; role++)
+    uses->list[role].num_own = 0;
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     if (layers->instance_of[pos] != number) continue;
-    if (is_in_each(finder, &uses, count, pos)) {
+    if (is_in_each(finder, uses, count, pos)) {
       len = 0;
     } else if (len < MOST_MOVED) {
       tail[len++] = pos;
@@ -122,6 +124,15 @@ void layers_move_border(const Finder *finder, Layers *layers, uint32_t count, ui
   }
   for (uint32_t i = first; i < len; i++)
     layers->instance_of[tail[i]] = number + 1;
+}
+
+/* What all calls together have of a role does not depend on the borders between them. */
+void layers_move_borders(const Finder *finder, Layers *layers, uint32_t count, uint32_t first,
+                         uint32_t end) {
+  if (first >= end) return;
+  RoleUses uses = find_uses(finder, layers);
+  for (uint32_t number = first; number < end; number++)
+    move_border(finder, layers, &uses, count, number);
 }
 
 /* ---- what a position alone does not tell ---- */

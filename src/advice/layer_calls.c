@@ -171,8 +171,8 @@ static void number_from(const Numbering *numbering, int32_t caller, Roles *roles
     if (!numbering->begins[pos]) layers->instance_of[pos] = number;
     layers->num_instances = number + 1;
   }
-  for (uint32_t i = number - (num_begun > 0 ? num_begun - 1 : 0); i < number; i++)
-    layers_move_border(finder, layers, begin.count, i);
+  uint32_t first = number - (num_begun > 0 ? num_begun - 1 : 0);
+  layers_move_borders(finder, layers, begin.count, first, number);
 }
 
 /* Numbers the calls of a function. Calls from different frames are different ones. */

@@ -167,9 +167,10 @@ uint32_t *layers_new_instances(const Finder *finder);
 
 /* ---- layer_borders.c ---- */
 
-/* Moves the border between a call and the next one to where the fewest bytes are handed on. `count`
- * is how often what each call has is there. */
-void layers_move_border(const Finder *finder, Layers *layers, uint32_t count, uint32_t number);
+/* Moves the borders between calls, from number `first` up to `end`, and the next one each to where
+ * the fewest bytes are handed on. `count` is how often what each call has is there. */
+void layers_move_borders(const Finder *finder, Layers *layers, uint32_t count, uint32_t first,
+                         uint32_t end);
 
 /* What has no place in the program, such as a conversion that XLA adds or a call of a kernel that
  * it makes of several operations, goes with what it is computed from. */

@@ -32,18 +32,13 @@ static bool is_batch_convolution(const Module *module, InstId id) {
 /* How often a derivative is under vmap, `vmap(jvp())`: the checkpoint has decided before that adds
  * its dimension of a batch to each product. */
 static uint32_t num_vmaps_around(const Module *module, InstId id) {
-  static const char vmap[] = "vmap(", jvp[] = "jvp(", transpose[] = "transpose(";
   Str name = inst_op_name(module, id);
   uint32_t count = 0;
   for (uint32_t i = 0; i < name.len; i++) {
-    const char *at = name.data + i;
-    uint32_t rest = name.len - i;
-    bool is_derivative =
-        (rest >= sizeof jvp && memcmp(at, jvp, sizeof jvp - 1) == 0) ||
-        (rest >= sizeof transpose && memcmp(at, transpose, sizeof transpose - 1) == 0);
-    if (is_derivative) return count;
+    Str rest = {name.data + i, name.len - i};
+    if (str_begins_with(rest, "jvp(") || str_begins_with(rest, "transpose(")) return count;
     if (name.data[i] == '/') count = 0;
-    count += rest >= sizeof vmap && memcmp(at, vmap, sizeof vmap - 1) == 0;
+    count += str_begins_with(rest, "vmap(");
   }
   return 0;
 }

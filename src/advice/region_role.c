@@ -129,13 +129,6 @@ static InstId behind_forms(const Module *module, InstId id) {
   return id;
 }
 
-static bool has_dim(IntSlice dims, int64_t dim) {
-  for (uint32_t i = 0; i < dims.len; i++) {
-    if (dims.data[i] == dim) return true;
-  }
-  return false;
-}
-
 /* Whether a sum is that of a product with a vector: XLA writes a layer with one output as
  * reduce(multiply(x, broadcast(w))), where w has the dimension that is summed up. */
 static bool is_product_with_vector(const Module *module, InstId id) {
@@ -148,7 +141,7 @@ static bool is_product_with_vector(const Module *module, InstId id) {
     if (inst_get(module, vector)->opcode != OPCODE_BROADCAST) continue;
     IntSlice dims = inst_attr_ints(module, vector, ATTR_DIMENSIONS);
     for (uint32_t d = 0; d < dims.len; d++) {
-      if (has_dim(summed, dims.data[d])) return true;
+      if (ints_have(summed, dims.data[d])) return true;
     }
   }
   return false;

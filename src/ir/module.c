@@ -158,6 +158,13 @@ IntSlice inst_attr_ints(const Module *module, InstId id, AttrId attr) {
   return (IntSlice){module->source->ints.data + found->ints, found->num_ints};
 }
 
+bool ints_have(IntSlice ints, int64_t value) {
+  for (uint32_t i = 0; i < ints.len; i++) {
+    if (ints.data[i] == value) return true;
+  }
+  return false;
+}
+
 int64_t inst_attr_int(const Module *module, InstId id, AttrId attr, int64_t fallback) {
   IntSlice ints = inst_attr_ints(module, id, attr);
   return ints.len ? ints.data[0] : fallback;

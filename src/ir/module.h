@@ -411,6 +411,7 @@ typedef struct IntSlice {
   uint32_t len;
 } IntSlice;
 IntSlice inst_attr_ints(const Module *module, InstId id, AttrId attr);
+bool ints_have(IntSlice ints, int64_t value);
 
 /* Returns the single integer of an attribute, or `fallback` if the attribute is absent. */
 int64_t inst_attr_int(const Module *module, InstId id, AttrId attr, int64_t fallback);

@@ -10,13 +10,6 @@
 #include "analysis/cost/cost_internal.h"
 #include "analysis/cost/units_internal.h"
 
-static bool lists(IntSlice dims, int64_t dim) {
-  for (uint32_t i = 0; i < dims.len; i++) {
-    if (dims.data[i] == dim) return true;
-  }
-  return false;
-}
-
 /* 0 if it is no such sum. */
 static double blocks_of_reduce(const Module *module, InstId id) {
   enum { RESULTS_OF_BLOCK = 64 };
@@ -27,7 +20,7 @@ static double blocks_of_reduce(const Module *module, InstId id) {
   bool is_minor = true;
   for (uint32_t i = 0; i < from->rank; i++) {
     int64_t dim = units_minor_dim(from, i);
-    if (!lists(reduced, dim)) {
+    if (!ints_have(reduced, dim)) {
       *(is_minor ? &minor : &others) *= (double)cost_dim(from, dim);
     } else if (i == 0) {
       return 0;

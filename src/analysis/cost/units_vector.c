@@ -22,28 +22,21 @@ static bool selects_half(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_SELECT && units_is_half(inst_shape(module, id));
 }
 
-static bool lists(IntSlice dims, int64_t dim) {
-  for (uint32_t i = 0; i < dims.len; i++) {
-    if (dims.data[i] == dim) return true;
-  }
-  return false;
-}
-
 static CostUnit broadcast_unit(const Module *module, InstId id) {
   const Shape *from = cost_operand_shape(module, id, 0), *to = inst_shape(module, id);
   IntSlice kept = inst_attr_ints(module, id, ATTR_DIMENSIONS);
   int64_t rows = units_minor_dim(to, 1);
   if (!units_is_moved(from)) return UNIT_SIMPLE;
-  if (!lists(kept, units_minor_dim(to, 0))) return UNIT_SPREAD_LANES;
+  if (!ints_have(kept, units_minor_dim(to, 0))) return UNIT_SPREAD_LANES;
   if (to->type == TYPE_PRED) return UNIT_MASK;
-  return rows >= 0 && !lists(kept, rows) ? UNIT_SPREAD_ROWS : UNIT_SIMPLE;
+  return rows >= 0 && !ints_have(kept, rows) ? UNIT_SPREAD_ROWS : UNIT_SIMPLE;
 }
 
 static CostUnit reduce_unit(const Module *module, InstId id) {
   const Shape *from = cost_operand_shape(module, id, 0);
   IntSlice reduced = inst_attr_ints(module, id, ATTR_DIMENSIONS);
-  if (lists(reduced, units_minor_dim(from, 0))) return UNIT_REDUCE_LANES;
-  return lists(reduced, units_minor_dim(from, 1)) ? UNIT_REDUCE_ROWS : UNIT_REDUCE;
+  if (ints_have(reduced, units_minor_dim(from, 0))) return UNIT_REDUCE_LANES;
+  return ints_have(reduced, units_minor_dim(from, 1)) ? UNIT_REDUCE_ROWS : UNIT_REDUCE;
 }
 
 /* What is the same in all lanes is brought there once for all registers that have the same rows. */

@@ -2,12 +2,13 @@
  * and computes them in tiles of 8, for which fusions copy the whole array, of which only a slice is
  * read or written, so that no memory is moved:
  *
- *   c = pred[48,256,256]{…T(8,128)(4,1)} fusion(stack), calls=copy     (of a stack in
- * {…T(32,128)(4,1)}) s = pred[1,256,256]{…T(8,128)(4,1)} dynamic-slice(c, i, 0, 0)
+ *   c = pred[48,256,256]{…T(8,128)(4,1)} fusion(stack), calls=copy
  *
- * becomes a copy of the slice of the stack; and a dynamic-update-slice of such a copy becomes one
- * of the stack, with a copy of what it writes. So a mask, such as that of a relu or of a dropout,
- * is a stack like others. */
+ *   s = pred[1,256,256]{…T(8,128)(4,1)} dynamic-slice(c, i, 0, 0)
+ *
+ * of a stack in tiles of T(32,128)(4,1) becomes a copy of the slice of the stack; and a
+ * dynamic-update-slice of such a copy becomes one of the stack, with a copy of what it writes. So a
+ * mask, such as that of a relu or of a dropout, is a stack like others. */
 #ifndef REMAT_HLO_REMAT_SCAN_SLICE_LAYOUTS_H
 #define REMAT_HLO_REMAT_SCAN_SLICE_LAYOUTS_H
 

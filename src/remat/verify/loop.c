@@ -45,12 +45,11 @@ static bool guess_step(Terms *terms, ValueNumber next, uint32_t element, int nes
 /* A value of which something is noted that could not be shown where it was numbered. The guess is
  * as good without, because the loop is evaluated afterwards with what is guessed of it. */
 static ValueNumber without_note(const Terms *terms, ValueNumber value) {
-  static const char begin[] = "noted(";
   const Numbering *numbering = terms->numbering;
   const Node *node = numbered_node(numbering, value);
   if (node->kind != NODE_OPERATION || node->num_args == 0) return value;
   Str text = numbering->texts.data[node->detail];
-  bool is_noted = text.len >= sizeof begin - 1 && memcmp(text.data, begin, sizeof begin - 1) == 0;
+  bool is_noted = str_begins_with(text, NOTED_BEGIN);
   return is_noted ? node_args(numbering, value)[0] : value;
 }
 

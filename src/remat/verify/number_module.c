@@ -250,22 +250,6 @@ static ValueNumber number_convert(Evaluator *evaluator, ShapeId shape, ValueNumb
                : number_operation(numbering, shape, text, &value, 1);
 }
 
-/* The shape of a slice of a copy, in the layout of what was copied: copies have the number of what
- * they copy, and so is such a slice one of that. */
-static ShapeId shape_before_copy(Evaluator *evaluator, InstId id, ShapeId slice) {
-  const Module *module = evaluator->module;
-  InstId array = inst_operand(module, id, 0), first = array;
-  while (inst_copies_layout(module, first))
-    first = inst_operand(module, first, 0);
-  const Shape *part = inst_shape(module, id);
-  ArraySpec spec = shape_spec(inst_shape(module, first));
-  bool is_known = first != array && shape_is_array(part) && part->type == spec.type &&
-                  part->rank == spec.rank && !part->has_dynamic;
-  if (!is_known) return slice;
-  spec.dims = part->dims;
-  return shape_array(&evaluator->numbering->shapes, &spec);
-}
-
 /* A dynamic-update-slice may convert what it writes, as XLA:TPU lets it; it then writes the value
  * that a convert in front of it would have. */
 static void convert_update(Evaluator *evaluator, InstId id, ValueNumber *args) {
@@ -321,7 +305,7 @@ static ValueNumber number_noted(Evaluator *evaluator, ShapeId shape, Str note, V
   for (uint32_t i = 0; i < count; i++)
     args[1 + i] = number_count(evaluator->numbering, &around[i]);
   TextBuffer text = {.arena = evaluator->scratch};
-  text_put(&text, "noted(");
+  text_put(&text, NOTED_BEGIN);
   text_put_str(&text, note);
   uint32_t number = number_text(evaluator->numbering, text_str(&text));
   return number_operation(evaluator->numbering, shape, number, args, 1 + count);
@@ -419,9 +403,11 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
     has_effect |= numbered_node(evaluator->numbering, function)->num_args > 1;
   }
   uint32_t count = inst->num_operands + inst->num_callees, text = text_of(evaluator, id);
-  ShapeId cut = shape_before_convert(evaluator, id), made = cut == NO_ID ? shape : cut;
+  ShapeId cut = shape_before_convert(evaluator, id), made = cut;
   if (cut == NO_ID && inst->opcode == OPCODE_DYNAMIC_SLICE)
-    made = shape_before_copy(evaluator, id, shape);
+    made = copied_part_shape(evaluator->numbering, module, inst_operand(module, id, 0),
+                             inst_shape(module, id));
+  if (made == NO_ID) made = shape;
   ValueNumber value = terms ? fold_operation(terms, made, text, args, count)
                             : number_operation(evaluator->numbering, made, text, args, count);
   if (cut != NO_ID) value = number_convert(evaluator, shape, value);

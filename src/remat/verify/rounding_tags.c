@@ -98,15 +98,8 @@ static void want_callees(Tagger *tagger, const CompId *post_order) {
 
 /* ---- what a function computes ---- */
 
-/* What is before copies into other layouts. Beside a slice these are no work: the slice is copied
- * on its way to or from a register. */
-static InstId without_copies(const Module *module, InstId id) {
-  while (inst_copies_layout(module, id))
-    id = inst_operand(module, id, 0);
-  return id;
-}
-
-/* A value without the bitcasts after it, which change no memory, and such copies. */
+/* A value without the bitcasts after it, which change no memory, and copies into other layouts.
+ * Beside a slice these are no work: the slice is copied on its way to or from a register. */
 static InstId without_views(const Module *module, InstId id) {
   while (inst_get(module, id)->opcode == OPCODE_BITCAST || inst_copies_layout(module, id))
     id = inst_operand(module, id, 0);
@@ -184,25 +177,15 @@ static ShapeId shape_in_array(const Tagger *tagger, InstId id) {
                               inst_shape(module, slice_of(module, id)));
 }
 
-/* The shape of the slice: of a copy of an array, in the layout of that. */
-static ShapeId shape_before_copy(const Tagger *tagger, InstId id) {
-  const Module *module = tagger->module;
-  InstId array = inst_operand(module, id, 0), first = without_copies(module, array);
-  ShapeId slice = inst_get(module, slice_of(module, id))->shape;
-  const Shape *part = shape_get(&module->shapes, slice);
-  ArraySpec spec = shape_spec(inst_shape(module, first));
-  bool is_of_copy =
-      first != array && shape_is_array(part) && part->type == spec.type && part->rank == spec.rank;
-  if (!is_of_copy) return tagger->shapes[slice];
-  spec.dims = part->dims;
-  return shape_array(&tagger->numbering->shapes, &spec);
-}
-
 static ShapeId shape_in_function(const Tagger *tagger, InstId id) {
   const Module *module = tagger->module;
   if (!is_sliced(module, id)) return tagger->shapes[inst_get(module, id)->shape];
+  ShapeId slice = inst_get(module, slice_of(module, id))->shape;
   ShapeId in_array = shape_in_array(tagger, id);
-  return in_array == NO_ID ? shape_before_copy(tagger, id) : in_array;
+  if (in_array == NO_ID)
+    in_array = copied_part_shape(tagger->numbering, module, inst_operand(module, id, 0),
+                                 shape_get(&module->shapes, slice));
+  return in_array == NO_ID ? tagger->shapes[slice] : in_array;
 }
 
 /* A number of an instruction in the function to which a start of a slice is clamped. */

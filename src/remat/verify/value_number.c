@@ -34,6 +34,24 @@ ShapeId converted_part_shape(Numbering *numbering, const Shape *array, const Sha
   return shape_array(&numbering->shapes, &spec);
 }
 
+InstId before_layout_copies(const Module *module, InstId id) {
+  while (inst_copies_layout(module, id))
+    id = inst_operand(module, id, 0);
+  return id;
+}
+
+ShapeId copied_part_shape(Numbering *numbering, const Module *module, InstId array,
+                          const Shape *part) {
+  InstId first = before_layout_copies(module, array);
+  if (first == array) return NO_ID;
+  ArraySpec spec = shape_spec(inst_shape(module, first));
+  bool is_known = shape_is_array(part) && part->type == spec.type && part->rank == spec.rank &&
+                  !part->has_dynamic;
+  if (!is_known) return NO_ID;
+  spec.dims = part->dims;
+  return shape_array(&numbering->shapes, &spec);
+}
+
 uint32_t number_text(Numbering *numbering, Str text) {
   uint64_t hash = hash_str(text);
   uint32_t id;

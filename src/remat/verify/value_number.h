@@ -72,6 +72,18 @@ ShapeId *numbering_import_shapes(Numbering *numbering, const Module *module, Are
  * have the same type. */
 ShapeId converted_part_shape(Numbering *numbering, const Shape *array, const Shape *part);
 
+/* With which the text begins of an operation whose first argument is a value, and that says what is
+ * noted of it and could not be shown. */
+#define NOTED_BEGIN "noted("
+
+/* What is before copies into other layouts (inst_copies_layout). */
+InstId before_layout_copies(const Module *module, InstId id);
+
+/* The shape of a part of a copy, in the layout of what was copied: copies have the number of what
+ * they copy, and so is such a part one of that. NO_ID if `array` is no copy. */
+ShapeId copied_part_shape(Numbering *numbering, const Module *module, InstId array,
+                          const Shape *part);
+
 /* The id of a text; equal texts have equal ids. A new text is copied. */
 uint32_t number_text(Numbering *numbering, Str text);
 
