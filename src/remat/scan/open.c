@@ -6,8 +6,8 @@
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/expand.h"
 #include "remat/rewrite/inline_calls.h"
+#include "remat/scan/fused_slices.h"
 #include "remat/scan/layouts.h"
-#include "remat/scan/slice_layouts.h"
 
 /* ---- calls ---- */
 
@@ -117,110 +117,6 @@ static void open_body(Rewrite *rewrite, CompId body, Schedule *schedule, Arena *
   arena_free(arena);
 }
 
-/* ---- conversions beside slices ---- */
-
-enum { MAX_NESTED_FUSIONS = 8 };
-
-/* Whether a dynamic-slice or a dynamic-update-slice converts what it takes or writes. */
-static bool converts_part(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  bool is_read = inst->opcode == OPCODE_DYNAMIC_SLICE;
-  if ((!is_read && inst->opcode != OPCODE_DYNAMIC_UPDATE_SLICE) || inst->flags & INST_DEAD)
-    return false;
-  const Shape *array = inst_shape(module, inst_operand(module, id, 0));
-  const Shape *part = inst_shape(module, is_read ? id : inst_operand(module, id, 1));
-  return shape_is_array(array) && shape_is_array(part) && array->rank == part->rank &&
-         array->type != part->type && !array->has_dynamic && !part->has_dynamic;
-}
-
-/* Whether a fused computation, or one in it, has such instructions. */
-static bool has_conversions(const Module *module, CompId comp, int depth) {
-  bool found = false;
-  for (uint32_t i = 0; i < comp_num_insts(module, comp) && !found; i++) {
-    InstId id = comp_inst(module, comp, i);
-    found = converts_part(module, id);
-    if (depth && inst_get(module, id)->opcode == OPCODE_FUSION)
-      found |= has_conversions(module, inst_callees(module, id)[0], depth - 1);
-  }
-  return found;
-}
-
-/* Whether a fusion in the body of a loop takes or writes slices that it converts. */
-static bool hides_conversion(const Loops *loops, const Loop *loop) {
-  const Module *module = loops->module;
-  for (uint32_t i = 0; i < comp_num_insts(module, loop->body); i++) {
-    InstId id = comp_inst(module, loop->body, i);
-    if (inst_get(module, id)->opcode == OPCODE_FUSION &&
-        has_conversions(module, inst_callees(module, id)[0], MAX_NESTED_FUSIONS))
-      return true;
-  }
-  return false;
-}
-
-/* The shape of a part with the type and the layout of the array. */
-static ShapeId shape_in_array(Module *module, InstId array, InstId part, Arena *scratch) {
-  ArraySpec spec = shape_spec(inst_shape(module, array));
-  int64_t *dims = arena_array(scratch, int64_t, spec.rank);
-  memcpy(dims, inst_shape(module, part)->dims, spec.rank * sizeof *dims);
-  spec.dims = dims;
-  return written_array(&module->shapes, &spec);
-}
-
-static InstId add_convert(Rewrite *rewrite, CompId comp, InstId operand, ShapeId shape) {
-  InstSpec convert = {
-      .opcode = OPCODE_CONVERT, .shape = shape, .operands = &operand, .num_operands = 1};
-  return rewrite_add_helper(rewrite, comp, convert);
-}
-
-/* Adds the convert before a write or behind a read. */
-static void write_conversion(Rewrite *rewrite, InstId id, Arena *scratch) {
-  Module *module = rewrite->module;
-  CompId comp = inst_get(module, id)->parent;
-  InstId array = inst_operand(module, id, 0);
-  if (inst_get(module, id)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE) {
-    InstId update = inst_operand(module, id, 1);
-    ShapeId shape = shape_in_array(module, array, update, scratch);
-    rewrite_set_operand(rewrite, id, 1, add_convert(rewrite, comp, update, shape));
-    return;
-  }
-  ShapeId shape = shape_in_array(module, array, id, scratch);
-  InstId converted = add_convert(rewrite, comp, id, inst_get(module, id)->shape);
-  rewrite_replace_all_uses(rewrite, id, converted, scratch);
-  rewrite_set_operand(rewrite, converted, 0, id);
-  rewrite_set_shape(rewrite, id, shape);
-}
-
-static void write_conversions(Rewrite *rewrite, CompId comp, Schedule *schedule, int depth,
-                              Arena *scratch) {
-  Module *module = rewrite->module;
-  bool has_changed = false;
-  for (uint32_t k = 0, num_insts = comp_num_insts(module, comp); k < num_insts; k++) {
-    InstId id = comp_inst(module, comp, k);
-    if (converts_part(module, id)) {
-      write_conversion(rewrite, id, scratch);
-      has_changed = true;
-    } else if (depth && inst_get(module, id)->opcode == OPCODE_FUSION) {
-      write_conversions(rewrite, inst_callees(module, id)[0], schedule, depth - 1, scratch);
-    }
-  }
-  if (!has_changed) return;
-  module_sweep_comp(module, comp);
-  rewrite_order_expression(rewrite, comp, scratch);
-  /* The text is in the order of the list now. */
-  if (comp < schedule->num_comps) schedule->of[comp].len = 0;
-}
-
-/* In the fusions of a body. */
-static void open_conversions(Rewrite *rewrite, CompId body, Schedule *schedule, Arena *scratch) {
-  Module *module = rewrite->module;
-  for (uint32_t i = 0; i < comp_num_insts(module, body); i++) {
-    InstId id = comp_inst(module, body, i);
-    if (inst_get(module, id)->opcode == OPCODE_FUSION)
-      write_conversions(rewrite, inst_callees(module, id)[0], schedule, MAX_NESTED_FUSIONS,
-                        scratch);
-  }
-}
-
 /* ---- barriers ---- */
 
 static bool is_barrier(const Module *module, InstId id) {
@@ -268,10 +164,9 @@ static void open_barriers(Rewrite *rewrite, CompId body, Arena *scratch) {
 static bool find_closed(const Loops *loops, bool *is_closed, Arena *scratch) {
   bool found = false;
   for (uint32_t i = 0; i < loops->len; i++) {
-    bool hides = hides_stack(loops, &loops->list[i]) || hides_conversion(loops, &loops->list[i]) ||
-                 slice_layouts_hide_stack(loops, &loops->list[i]) ||
-                 has_barriers(loops, &loops->list[i]) ||
-                 layouts_hide_stack(loops, &loops->list[i], scratch);
+    bool hides =
+        hides_stack(loops, &loops->list[i]) || fused_slices_hide_stack(loops, &loops->list[i]) ||
+        has_barriers(loops, &loops->list[i]) || layouts_hide_stack(loops, &loops->list[i], scratch);
     if (is_closed) is_closed[i] = hides;
     found |= hides;
   }
@@ -305,8 +200,7 @@ rh_status scan_open(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena
     if (!is_closed[i]) continue;
     open_body(rewrite, loops.list[i].body, schedule, out, scratch);
     if (control_restates_order(module)) open_barriers(rewrite, loops.list[i].body, scratch);
-    open_conversions(rewrite, loops.list[i].body, schedule, arena);
-    slice_layouts_open(rewrite, &graph, loops.list[i].body, schedule, arena);
+    fused_slices_open(rewrite, &graph, loops.list[i].body, schedule, arena);
   }
   dce_run(rewrite, scratch); /* the computations that were copied */
   layouts_open(rewrite, schedule, out, scratch);

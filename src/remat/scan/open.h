@@ -5,15 +5,8 @@
  *   n = f32[8,4] fusion-done(s)               becomes   n = f32[8,4] fusion(stack, x, i),
  * calls=write
  *
- * XLA:TPU has dynamic-slices and dynamic-update-slices that convert what they take or write. In
- * fusions they get a convert of its own, since what a stack holds then has an instruction:
- *
- *   bf16[8,4] dynamic-update-slice(bf16[8,4] stack, f32[1,4] x, i, 0)   becomes   bf16[8,4]
- * dynamic-update-slice(bf16[8,4] stack, bf16[1,4] convert(x), i, 0)
- *
- * Slices of an array that a fusion has copied into another layout become copies of slices; see
- * remat/scan/slice_layouts.h. Stacks that are transposed between two loops are in
- * remat/scan/layouts.h.
+ * Slices that XLA:TPU converts or lays out anew within fusions are in remat/scan/fused_slices.h,
+ * stacks that are transposed between two loops in remat/scan/layouts.h.
  *
  * Barriers of checkpoints, which are there at XLA:GPU's hook and gone in its dumps, go, too: once
  * the order is fixed they say nothing more.
