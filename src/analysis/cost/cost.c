@@ -409,10 +409,10 @@ static Cost inst_cost(const Module *module, const CostTable *table, InstId id, A
 /* ---- the module ---- */
 
 /* Records the bytes read of each parameter, for this fusion and for a fusion that contains it. */
-static void note_param_reads(const Module *module, CostTable *table, InstId fusion) {
+static void note_param_reads(const Module *module, CostTable *table, InstId fusion, double *sums) {
   if (inst_get(module, fusion)->num_callees == 0) return;
   CompId comp = inst_callees(module, fusion)[0];
-  cost_note_needed(module, table, comp);
+  cost_note_needed(module, table, comp, sums);
   IdList params = comp_get(module, comp)->params;
   for (uint32_t i = 0; i < params.len; i++) {
     InstId param = id_list(module, params)[i];
@@ -420,9 +420,11 @@ static void note_param_reads(const Module *module, CostTable *table, InstId fusi
   }
 }
 
-static void analyze_inst(const Module *module, CostTable *table, InstId id, Arena *scratch) {
+/* `sums` is for cost_note_needed(). */
+static void analyze_inst(const Module *module, CostTable *table, InstId id, double *sums,
+                         Arena *scratch) {
   const Instruction *inst = inst_get(module, id);
-  if (inst->opcode == OPCODE_FUSION) note_param_reads(module, table, id);
+  if (inst->opcode == OPCODE_FUSION) note_param_reads(module, table, id, sums);
   table->of[id] = inst_cost(module, table, id, scratch);
   table->kernel_blocks[id] = (float)cost_kernel_blocks(module, id);
   table->unneeded_bytes[id] = cost_unneeded_bytes(module, table, id);
@@ -453,6 +455,7 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
                      .num_comps = num_comps};
   ArenaMark mark = arena_mark(scratch);
   bool *is_done = arena_zarray(scratch, bool, num_insts);
+  double *sums = arena_zarray(scratch, double, num_insts);
   for (InstId id = 0; id < num_insts; id++)
     table.trip_counts[id] = 1;
   /* Includes unreachable computations: a live clone may have been made from one. */
@@ -462,13 +465,13 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
     Cost *sum = &table.comps[order[i]];
     for (uint32_t k = 0; k < comp->insts.len; k++) {
       InstId id = comp_inst(module, order[i], k);
-      analyze_inst(module, &table, id, scratch);
+      analyze_inst(module, &table, id, sums, scratch);
       is_done[id] = true;
       if (is_counted(comp, inst_get(module, id))) *sum = cost_add(*sum, table.of[id]);
     }
   }
   for (InstId id = 0; id < num_insts; id++) { /* not in any computation */
-    if (!is_done[id]) analyze_inst(module, &table, id, scratch);
+    if (!is_done[id]) analyze_inst(module, &table, id, sums, scratch);
   }
   table.estimated_seconds = cost_find_gpu_estimates(module, &table, out);
   table.comp_units = units_of_comps(module, &table, order, out);

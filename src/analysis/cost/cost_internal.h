@@ -119,8 +119,8 @@ double cost_kernel_blocks(const Module *module, InstId id);
 bool cost_is_result(const Module *module, InstId id);
 
 /* Fills table->needed_shares for the instructions of a fused computation, those of nested
- * fusions being filled. */
-void cost_note_needed(const Module *module, CostTable *table, CompId comp);
+ * fusions being filled. `sums`: by InstId, 0 for these; changed. O(operands). */
+void cost_note_needed(const Module *module, CostTable *table, CompId comp, double *sums);
 
 /* Bytes of a fused computation's parameter that are needed, at most those in table->param_reads. */
 int64_t cost_needed_bytes(const Module *module, const CostTable *table, InstId param);

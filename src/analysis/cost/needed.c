@@ -55,19 +55,17 @@ static double needed_by(const Module *module, const CostTable *table, InstId val
   }
 }
 
-void cost_note_needed(const Module *module, CostTable *table, CompId comp) {
+void cost_note_needed(const Module *module, CostTable *table, CompId comp, double *sums) {
   InstId root = comp_get(module, comp)->root;
+  if (table->needed_shares[root] > 0) return; /* another fusion calls it, too */
+  sums[root] = 1;
   for (uint32_t i = comp_num_insts(module, comp); i > 0; i--) {
     InstId id = comp_inst(module, comp, i - 1);
-    double share = id == root ? 1 : 0;
-    for (uint32_t k = 0; k < inst_get(module, id)->users.len; k++) {
-      InstId user = inst_users(module, id)[k];
-      for (uint32_t index = 0; index < inst_get(module, user)->num_operands; index++) {
-        if (inst_operand(module, user, index) == id)
-          share += needed_by(module, table, id, user, index);
-      }
+    table->needed_shares[id] = (float)fmin(sums[id], 1);
+    for (uint32_t index = 0; index < inst_get(module, id)->num_operands; index++) {
+      InstId operand = inst_operand(module, id, index);
+      sums[operand] += needed_by(module, table, operand, id, index);
     }
-    table->needed_shares[id] = (float)fmin(share, 1);
   }
 }
 
