@@ -278,6 +278,15 @@ static bool has_changed(const Attempt *attempt, const Problem *problem) {
              text_hash(input->module, &input->schedule, problem->scratch);
 }
 
+/* Whether reads of memory that is overwritten later need dependencies. A scheduled result gets them
+ * where the input has them: XLA reads a schedule at PRE_SCHEDULER, too, but chooses an order of its
+ * own there. */
+static bool must_close_reads(const Attempt *attempt, const Problem *problem) {
+  if (!problem->has_copies) return false;
+  if (problem->options->emit == RH_EMIT_UNSCHEDULED) return true;
+  return problem->is_safe_in_any_order && (attempt->stats.num_steps > 0 || problem->steps);
+}
+
 /* Protects clones and moves. Whether the goal is reached is determined before that, because the
  * algorithm does not know what protection will cost. */
 static void protect(Attempt *attempt, const Problem *problem) {
@@ -299,8 +308,7 @@ static void protect(Attempt *attempt, const Problem *problem) {
   hold_moves(attempt, problem, &moves);
   /* Conditionals add computations. */
   if (attempt->is_restructured) dce_update_schedule(module, &attempt->schedule, attempt->arena);
-  if (problem->options->emit == RH_EMIT_UNSCHEDULED && problem->has_copies &&
-      (is_changed || !may_suffice))
+  if (must_close_reads(attempt, problem) && (is_changed || !may_suffice))
     close_reads(module, &attempt->schedule, problem->scratch);
   rewrite_write_out_elements(&attempt->rewrite, problem->scratch);
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/flow/copy_stage.h"
 #include "analysis/flow/placed.h"
+#include "remat/legality/safe_order.h"
 #include "remat/legality/steering.h"
 #include "remat/protect/protect.h"
 
@@ -82,6 +83,11 @@ static rh_status prepare(Problem *problem, Findings *findings, const RematReques
 rh_status problem_prepare(Problem *problem, Findings *findings, const RematRequest *request,
                           Patience *patience, rh_diags *diags) {
   rh_status status = prepare(problem, findings, request, request->module, diags);
+  if (problem->has_copies) {
+    const rh_module *module = request->module;
+    problem->is_safe_in_any_order =
+        has_closed_reads(module->module, &module->schedule, problem->scratch);
+  }
   uint32_t num_insts = request->module->module->insts.len;
   problem->patience = patience;
   uint64_t most_kept = (uint64_t)problem->parameters.search_memo;
@@ -98,6 +104,7 @@ rh_status problem_prepare_variant(Problem *of_variant, Findings *findings, const
                                   const rh_module *variant, const ScanSteps *steps) {
   rh_status status = prepare(of_variant, findings, problem->request, variant, NULL);
   of_variant->steps = steps;
+  of_variant->is_safe_in_any_order = problem->is_safe_in_any_order;
   of_variant->patience = problem->patience;
   of_variant->memo = problem->memo;
   of_variant->diags = problem->diags;

@@ -21,6 +21,9 @@ typedef struct Problem {
   /* the input is past copy-insertion: overwritten memory must not be read */
   bool has_copies;
   KnownReads known_reads; /* of the input; only found if `has_copies` */
+  /* the dependencies of `original` alone keep its reads of memory that is overwritten later in
+   * order, as at PRE_SCHEDULER, so that XLA may choose another order; only found if `has_copies` */
+  bool is_safe_in_any_order;
   /* of the input, under the model that judges the result; only with a budget */
   rh_memory before;
   SpaceUses spaces;   /* of `original`, if XLA:TPU has placed values in VMEM */

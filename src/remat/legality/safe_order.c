@@ -251,6 +251,14 @@ OpenReads open_reads(const Module *module, const Schedule *schedule, uint32_t ma
   return open;
 }
 
+bool has_closed_reads(const Module *module, const Schedule *schedule, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  OpenReads open = open_reads(module, schedule, SHORT_PATH_STEPS, arena, scratch);
+  bool is_closed = open.list.len == 0;
+  arena_free(arena);
+  return is_closed;
+}
+
 void close_reads(Module *module, const Schedule *schedule, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   OpenReads open = open_reads(module, schedule, SHORT_PATH_STEPS, arena, scratch);

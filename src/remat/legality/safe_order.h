@@ -31,6 +31,10 @@ typedef struct OpenReads {
 OpenReads open_reads(const Module *module, const Schedule *schedule, uint32_t max_steps, Arena *out,
                      Arena *scratch);
 
+/* Whether no read is open: the module is safe in any order that its operands and control
+ * dependencies allow. */
+bool has_closed_reads(const Module *module, const Schedule *schedule, Arena *scratch);
+
 /* Adds a control dependency for each open read, so that the module is safe without its schedule. */
 void close_reads(Module *module, const Schedule *schedule, Arena *scratch);
 
