@@ -94,8 +94,9 @@ bool search_job_may_go_on(const SearchJob *search);
 FoundLines search_computation(SearchJob *search, const SearchGraph *graph, LineLimit limit,
                               Arena *arena);
 
-/* Rewrites a computation as a line says. */
-void take_line(SearchJob *search, CompId comp, const ScoredLine *scored);
+/* Rewrites a computation as a line says. Whether that changed the module; else the analysis of it
+ * holds. */
+bool take_line(SearchJob *search, CompId comp, const ScoredLine *scored);
 
 /* Applies the first line whose measured peak meets the budget or, if there is none, the one with
  * the lowest peak: those that were found, and what the table of moves makes of them. Sets

@@ -13,16 +13,17 @@ enum {
   MOST_LOWERED = 4,     /* lines that are lowered until packing lets one meet the budget */
 };
 
-void take_line(SearchJob *search, CompId comp, const ScoredLine *scored) {
+bool take_line(SearchJob *search, CompId comp, const ScoredLine *scored) {
   RematJob *job = search->job;
   Applied applied = line_apply(&scored->line, job, search->out, search->scratch);
   search->inner_bytes[comp] = scored->score.bytes;
   /* Without steps the module must be as it was, dead code included. */
   uint32_t num_steps = applied.num_clones + applied.num_forms + applied.num_moved;
-  if (num_steps == 0) return;
+  if (num_steps == 0) return false;
   search->num_steps += num_steps;
   dce_run(job->rewrite, search->scratch);
   dce_update_schedule(job->rewrite->module, job->schedule, search->out);
+  return true;
 }
 
 /* A line that was taken, and what it needs by the model. */
@@ -53,7 +54,7 @@ static void take(Taking *taking, const ScoredLine *line) {
     remat_state_load(search->job, &taking->before);
     search->num_steps = taking->num_steps;
   }
-  take_line(search, search->job->rewrite->module->entry, line);
+  (void)take_line(search, search->job->rewrite->module->entry, line);
   taking->last = line;
   int64_t peak_bytes = remat_state_peak(search->job, search->scratch);
   taking->of_last = (Score){.is_met = peak_bytes <= search->job->peak_limit.bytes,

@@ -104,12 +104,13 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   bool is_done = frame->callees.list.len == 0;
   if (!is_done && is_entry) keep_round(search, found, arena);
   if (is_done) {
+    bool has_changed = true;
     if (is_entry) {
       take_first_met(search, &found, arena);
     } else {
-      take_line(search, frame->comp, best);
+      has_changed = take_line(search, frame->comp, best);
     }
-    search_job_analyze(search);
+    if (has_changed) search_job_analyze(search);
   }
   arena_free(arena);
   return is_done;
