@@ -24,8 +24,9 @@ static const char *value_after(const char *place, const char *end) {
 /* The cycles of an instruction, -1 = none. */
 static int64_t estimated_cycles(const Module *module, InstId id) {
   Str text = inst_attr_text(module, id, ATTR_BACKEND_CONFIG);
+  if (text.len == 0) return -1;
   const char *end = text.data + text.len;
-  const char *place = text.len ? memmem(text.data, text.len, KEY, strlen(KEY)) : NULL;
+  const char *place = memmem(text.data, text.len, KEY, strlen(KEY));
   if (!place) return -1;
   place = value_after(place + strlen(KEY), end);
   if (place == end || !char_is_digit(*place)) return -1;
