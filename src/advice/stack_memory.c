@@ -6,6 +6,7 @@
 #include "advice/region_role.h"
 #include "advice/shrink.h"
 #include "emit/human.h"
+#include "ir/rows.h"
 #include "remat/rewrite/rewrite.h"
 
 static BufferId buffer_of(const Advisor *advisor, InstId id, uint32_t part) {
@@ -68,14 +69,12 @@ static bool is_result_of(const Module *module, InstId id, InstId loop) {
   return id == loop;
 }
 
-/* Marks the copies of a buffer that the forward loop has filled, in another layout or type, that
- * the backward loop has in its state. Returns the first of them; NO_ID = there is none. What is
+/* Lists the copies of a buffer that the forward loop has filled, in another layout or type. What is
  * copied before the forward loop are the first values of other stacks. */
-static BufferId mark_copies(const Advisor *advisor, InstId forward, const State *backward,
-                            BufferId buffer, int64_t num_elements, bool *is_stack) {
+static void find_copies(const Advisor *advisor, InstId forward, BufferId buffer,
+                        int64_t num_elements, IdVec *copies, Arena *out) {
   const Module *module = advisor->module;
   const ValueAnalysis *values = &advisor->values;
-  BufferId first = NO_ID;
   for (uint32_t i = values->buffers.first_value[buffer];
        i < values->buffers.first_value[buffer + 1]; i++) {
     ValueId value = values->buffers.values[i];
@@ -91,15 +90,11 @@ static BufferId mark_copies(const Advisor *advisor, InstId forward, const State 
         bool is_copy = shape_is_array(shape) && shape->num_elements == num_elements &&
                        inst_get(module, user)->opcode != OPCODE_GET_TUPLE_ELEMENT &&
                        region_only_forms(module, user) && dataflow_covers(flow, user);
-        if (!is_copy) continue;
-        BufferId other = buffer_of(advisor, user, 0);
-        if (other == buffer || !reads_buffer(advisor, backward, other)) continue;
-        is_stack[other] = true;
-        if (first == NO_ID) first = other;
+        if (is_copy && buffer_of(advisor, user, 0) != buffer)
+          *vec_push(out, copies) = buffer_of(advisor, user, 0);
       }
     }
   }
-  return first;
 }
 
 /* A stack that an argument comes in is no stack that is made here. */
@@ -114,26 +109,44 @@ static bool is_of_argument(const Advisor *advisor, BufferId buffer) {
 
 /* ---- pairs ---- */
 
-static double body_seconds(const Advisor *advisor, InstId loop, Arena *scratch) {
-  const Module *module = advisor->module;
-  Arena *arena = arena_new(arena_options(scratch));
-  CostTable costs = cost_analyze(module, arena, scratch);
-  const DeviceProfile *device = advisor->request->device;
-  const double *runs =
-      cost_runs(module, &costs, device, advisor->request->default_trip_count, arena, scratch);
+/* The state of a loop, and the computation that runs it. */
+typedef struct PlacedLoop {
+  State state;
+  CompId comp;
+} PlacedLoop;
+
+/* An element of a forward loop's state that may be a stack, and its copies behind the loop. */
+typedef struct Filled {
+  uint32_t element;
+  BufferId buffer;
+  IdVec copies; /* by BufferId */
+} Filled;
+
+typedef struct Finder {
+  const Advisor *advisor;
+  VEC(PlacedLoop) loops; /* of each computation in the order of its schedule */
+  Rows readers;          /* by BufferId: the loops that have it in their states unchanged */
+  CostTable costs;
+  const double *runs; /* by CompId */
+  Arena *arena;
+} Finder;
+
+static double body_seconds(const Finder *finder, InstId loop) {
+  const Module *module = finder->advisor->module;
+  const DeviceProfile *device = finder->advisor->request->device;
   CompId body = inst_callees(module, loop)[0];
   double seconds = 0;
   for (uint32_t i = 0; i < comp_num_insts(module, body); i++) {
     InstId id = comp_inst(module, body, i);
-    seconds += runs[body] * cost_seconds(module, &costs, device, id);
+    seconds += finder->runs[body] * cost_seconds(module, &finder->costs, device, id);
     if (!opcode_is_control_flow((Opcode)inst_get(module, id)->opcode)) continue;
     for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
       CompId comp = inst_callees(module, id)[c];
       for (uint32_t k = 0; k < comp_num_insts(module, comp); k++)
-        seconds += runs[comp] * cost_seconds(module, &costs, device, comp_inst(module, comp, k));
+        seconds += finder->runs[comp] *
+                   cost_seconds(module, &finder->costs, device, comp_inst(module, comp, k));
     }
   }
-  arena_free(arena);
   return seconds;
 }
 
@@ -155,47 +168,70 @@ static void narrow_carried(const Advisor *advisor, const State *forward, LoopPai
   }
 }
 
-static void make_pair(const Advisor *advisor, const State *forward, const State *backward,
-                      LoopPairs *pairs, Arena *out) {
+static bool pair_has(const LoopPair *pair, BufferId buffer) {
+  for (uint32_t i = 0; i < pair->memory.len; i++) {
+    if (pair->memory.data[i] == buffer) return true;
+  }
+  return false;
+}
+
+/* Adds the copies of a stack that the backward loop has in its state. Returns the first of them;
+ * NO_ID = there is none. */
+static BufferId add_copies(const Advisor *advisor, const Filled *filled, const State *backward,
+                           LoopPair *pair, Arena *out) {
+  BufferId first = NO_ID;
+  for (uint32_t i = 0; i < filled->copies.len; i++) {
+    BufferId copy = filled->copies.data[i];
+    if (!reads_buffer(advisor, backward, copy)) continue;
+    *vec_push(out, &pair->memory) = copy;
+    if (first == NO_ID) first = copy;
+  }
+  return first;
+}
+
+static void add_stacks(const Advisor *advisor, const State *forward, const State *backward,
+                       const Filled *filled, LoopPair *pair, Arena *out) {
   const Module *module = advisor->module;
-  int64_t trips = while_trip_count(module, forward->id);
-  if (trips < 2) return;
-  LoopPair pair = {.forward = forward->id,
-                   .backward = backward->id,
-                   .trips = trips,
-                   .is_stack = arena_zarray(out, bool, advisor->values.buffers.num_buffers)};
   for (uint32_t i = 0; i < forward->shape->rank; i++) {
     uint32_t part = forward->shape->element_offsets[i];
     const Shape *shape = part_shape(module, forward, part);
-    BufferId buffer = buffer_of(advisor, forward->id, part);
     if (!shape_is_array(shape) || !is_changed(advisor, forward, part)) continue;
-    bool may_be = has_slices(shape, trips) && !is_of_argument(advisor, buffer);
+    BufferId buffer = buffer_of(advisor, forward->id, part);
+    bool may_be = filled->element == i;
     bool is_direct = may_be && reads_buffer(advisor, backward, buffer);
-    BufferId copy = may_be ? mark_copies(advisor, forward->id, backward, buffer,
-                                         shape->num_elements, pair.is_stack)
-                           : NO_ID;
+    BufferId copy = may_be ? add_copies(advisor, filled, backward, pair, out) : NO_ID;
+    filled += may_be;
     if (!is_direct && copy == NO_ID) {
-      bool is_other_stack = shape->rank > 0 && shape->dims[0] == trips;
-      if (!is_other_stack && !shape_is_effective_scalar(shape)) pair.carried_bytes += shape->bytes;
+      bool is_other_stack = shape->rank > 0 && shape->dims[0] == pair->trips;
+      if (!is_other_stack && !shape_is_effective_scalar(shape)) pair->carried_bytes += shape->bytes;
       continue;
     }
-    if (pair.is_stack[buffer]) continue;
-    pair.is_stack[buffer] = true;
-    pair.stacked_bytes += shape->bytes;
-    *vec_push(out, &pair.stacks) = (StackMemory){
+    if (pair_has(pair, buffer)) continue;
+    *vec_push(out, &pair->memory) = buffer;
+    pair->stacked_bytes += shape->bytes;
+    *vec_push(out, &pair->stacks) = (StackMemory){
         .buffer = buffer,
         .reader = is_direct ? buffer : copy,
         .shape = shape_part(&module->shapes, inst_get(module, forward->id)->shape, part),
         .source = stack_source_of(module, inst_callees(module, forward->id)[0], i),
         .bytes = shape->bytes};
   }
+}
+
+/* `filled`: what may be stacks, in the order of elements, and after it one of no element. */
+static void make_pair(const Finder *finder, const State *forward, const State *backward,
+                      const Filled *filled, LoopPairs *pairs, Arena *out) {
+  const Advisor *advisor = finder->advisor;
+  int64_t trips = while_trip_count(advisor->module, forward->id);
+  LoopPair pair = {.forward = forward->id, .backward = backward->id, .trips = trips};
+  add_stacks(advisor, forward, backward, filled, &pair, out);
   narrow_carried(advisor, forward, &pair);
   if (pair.stacked_bytes < advisor->before.counted_bytes / 50) return;
   for (uint32_t i = 0; i < backward->shape->rank; i++) {
     uint32_t part = backward->shape->element_offsets[i];
-    const Shape *shape = part_shape(module, backward, part);
+    const Shape *shape = part_shape(advisor->module, backward, part);
     if (!shape_is_array(shape) || shape_is_effective_scalar(shape)) continue;
-    if (pair.is_stack[buffer_of(advisor, backward->id, part)]) continue;
+    if (pair_has(&pair, buffer_of(advisor, backward->id, part))) continue;
     bool has_one_of_each = shape->rank > 0 && shape->dims[0] == trips;
     if (has_one_of_each) {
       pair.sliced_bytes += shape->bytes;
@@ -203,7 +239,7 @@ static void make_pair(const Advisor *advisor, const State *forward, const State 
       pair.summed_bytes += shape->bytes;
     }
   }
-  pair.forward_seconds = body_seconds(advisor, forward->id, advisor->scratch);
+  pair.forward_seconds = body_seconds(finder, forward->id);
   *vec_push(out, &pairs->list) = pair;
 }
 
@@ -253,24 +289,93 @@ double loop_pairs_seconds(const LoopPairs *pairs, uint32_t scan) {
   return seconds;
 }
 
-/* The backward loop is the next one in the same computation that has the forward loop's stacks. */
-LoopPairs loop_pairs_find(Advisor *advisor, Arena *out) {
+/* ---- all of them ---- */
+
+static void find_loops(Finder *finder) {
+  const Advisor *advisor = finder->advisor;
   const Module *module = advisor->module;
-  LoopPairs pairs = {0};
+  RowItems readers = {0};
   for (CompId comp = 0; comp < module->comps.len; comp++) {
     if (!comp_is_sequential(&advisor->values.graph, comp)) continue;
     Sequence sequence = advisor->schedule->of[comp];
     for (SchedPos pos = 0; pos < sequence.len; pos++) {
-      State forward, backward;
-      if (!state_of(module, sequence.ids[pos], &forward)) continue;
-      uint32_t num_before = pairs.list.len;
-      for (SchedPos later = pos + 1; later < sequence.len && pairs.list.len == num_before;
-           later++) {
-        if (state_of(module, sequence.ids[later], &backward))
-          make_pair(advisor, &forward, &backward, &pairs, out);
+      PlacedLoop loop = {.comp = comp};
+      if (!state_of(module, sequence.ids[pos], &loop.state)) continue;
+      for (uint32_t i = 0; i < loop.state.shape->rank; i++) {
+        uint32_t part = loop.state.shape->element_offsets[i];
+        if (is_changed(advisor, &loop.state, part)) continue;
+        BufferId buffer = buffer_of(advisor, loop.state.id, part);
+        *vec_push(finder->arena, &readers) = (RowItem){buffer, finder->loops.len};
       }
+      *vec_push(finder->arena, &finder->loops) = loop;
     }
   }
+  finder->readers = rows_build(&readers, advisor->values.buffers.num_buffers, finder->arena);
+}
+
+/* The first loop after `after` that has the buffer in its state unchanged. */
+static uint32_t next_reader(const Finder *finder, BufferId buffer, uint32_t after) {
+  for (uint32_t i = finder->readers.first[buffer]; i < finder->readers.first[buffer + 1]; i++) {
+    if (finder->readers.ids[i] > after) return finder->readers.ids[i];
+  }
+  return NO_ID;
+}
+
+/* The first loop after `after` that has a stack, or a copy of one. */
+static uint32_t next_backward(const Finder *finder, const Filled *filled, uint32_t after) {
+  uint32_t next = NO_ID;
+  for (; filled->element != NO_ID; filled++) {
+    uint32_t direct = next_reader(finder, filled->buffer, after);
+    if (direct < next) next = direct;
+    for (uint32_t i = 0; i < filled->copies.len; i++) {
+      uint32_t through = next_reader(finder, filled->copies.data[i], after);
+      if (through < next) next = through;
+    }
+  }
+  return next;
+}
+
+static const Filled *find_filled(const Advisor *advisor, const State *forward, int64_t trips,
+                                 Arena *out) {
+  Filled *filled = arena_array(out, Filled, forward->shape->rank + 1);
+  uint32_t num_filled = 0;
+  for (uint32_t i = 0; i < forward->shape->rank; i++) {
+    uint32_t part = forward->shape->element_offsets[i];
+    const Shape *shape = part_shape(advisor->module, forward, part);
+    if (!shape_is_array(shape) || !is_changed(advisor, forward, part)) continue;
+    BufferId buffer = buffer_of(advisor, forward->id, part);
+    if (!has_slices(shape, trips) || is_of_argument(advisor, buffer)) continue;
+    Filled one = {.element = i, .buffer = buffer};
+    find_copies(advisor, forward->id, buffer, shape->num_elements, &one.copies, out);
+    filled[num_filled++] = one;
+  }
+  filled[num_filled] = (Filled){.element = NO_ID};
+  return filled;
+}
+
+/* The backward loop is the next one in the same computation that has the forward loop's stacks. */
+LoopPairs loop_pairs_find(Advisor *advisor, Arena *out) {
+  const Module *module = advisor->module;
+  LoopPairs pairs = {0};
+  Arena *arena = arena_new(arena_options(advisor->scratch));
+  Finder finder = {.advisor = advisor, .costs = cost_analyze(module, arena, advisor->scratch)};
+  finder.runs = cost_runs(module, &finder.costs, advisor->request->device,
+                          advisor->request->default_trip_count, arena, advisor->scratch);
+  finder.arena = arena;
+  find_loops(&finder);
+  for (uint32_t i = 0; i < finder.loops.len; i++) {
+    const State *forward = &finder.loops.data[i].state;
+    int64_t trips = while_trip_count(module, forward->id);
+    if (trips < 2) continue;
+    const Filled *filled = find_filled(advisor, forward, trips, arena);
+    uint32_t num_before = pairs.list.len, later = i;
+    while (pairs.list.len == num_before) {
+      later = next_backward(&finder, filled, later);
+      if (later == NO_ID || finder.loops.data[later].comp != finder.loops.data[i].comp) break;
+      make_pair(&finder, forward, &finder.loops.data[later].state, filled, &pairs, out);
+    }
+  }
+  arena_free(arena);
   find_scans(advisor, &pairs);
   return pairs;
 }
@@ -422,9 +527,8 @@ static void add_again(const Advisor *advisor, const LoopPair *pair, rh_module *m
 
 /* What is carried takes the memory of as many stacks as it needs, in their order. */
 static void add_pair(Slices *slices, const LoopPair *pair, int64_t num_slices) {
-  for (BufferId buffer = 0; buffer < slices->advisor->values.buffers.num_buffers; buffer++) {
-    if (pair->is_stack[buffer]) slices->pair_of[buffer] = pair;
-  }
+  for (uint32_t i = 0; i < pair->memory.len; i++)
+    slices->pair_of[pair->memory.data[i]] = pair;
   int64_t left = pair->carried_bytes * num_slices;
   for (uint32_t i = 0; i < pair->stacks.len && left > 0; i++) {
     const StackMemory *stack = &pair->stacks.data[i];

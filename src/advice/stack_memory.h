@@ -31,7 +31,7 @@ typedef struct LoopPair {
   int64_t summed_bytes;   /* the same of the backward loop, such as gradients that are added up */
   int64_t sliced_bytes;   /* of the arrays besides that it reads a slice of in each iteration */
   double forward_seconds; /* modelled, of all iterations of the forward loop */
-  bool *is_stack;         /* by BufferId */
+  IdVec memory;           /* by BufferId: of stacks and their copies */
   VEC(StackMemory) stacks;
 } LoopPair;
 
