@@ -162,6 +162,8 @@ static void check_print(const rh_module *before, const rh_module *result, const 
       strcmp(schedule->scheduler, "auto") == 0 || strcmp(schedule->scheduler, "input") == 0;
   rh_verify_options options = RH_VERIFY_OPTIONS_INIT;
   options.ignore_schedule = schedule->ignore_schedule || !is_as_was;
+  options.any_rounding =
+      schedule->unfuse != 0; /* what is not fused any more may be rounded otherwise */
   require(rh_verify(before, again, NULL, &options, diags) == RH_OK,
           "the result computes something else", diags);
   if (choices->remat.emit == RH_EMIT_SCHEDULED) {

@@ -30,6 +30,11 @@ static const struct {
        "calls=f }\n",
      P "ROOT y = f32[4] fusion(p), kind=kLoop, calls=g\n", UNFUSE_ALL, 2,
      "e{p#0 i(p) a(i) ROOT b(a)}", "p i a ROOT b"},
+    {"a fusion in a fusion that is kept",
+     F "g { h = f32[4] parameter(0)\n x = f32[4] fusion(h), kind=kLoop, calls=f\n ROOT i = f32[4] "
+       "tanh(x) }\n",
+     P "ROOT y = f32[4] fusion(p), kind=kCustom, calls=g\n", UNFUSE_ALL, 0,
+     "f{q#0 a(q) ROOT b(a)} g{h#0 x(h) ROOT i(x)} e{p#0 ROOT y(p)}", "p ROOT y"},
     {"several results",
      "f { q = f32[4] parameter(0)\n a = f32[4] abs(q)\n b = f32[4] sine(q)\n"
      "ROOT t = (f32[4], f32[4]) tuple(a, b) }\n",

@@ -50,28 +50,54 @@ static bool *find_in_place(const Module *module, const CallGraph *graph, Arena *
   return is_in_place;
 }
 
-/* A fusion reads and writes element by element. When its instructions run one after the other, one
- * may overwrite what another has still to read. Where XLA inserts no more copies, such a fusion is
- * therefore kept. */
+typedef struct Opening {
+  const Module *module;
+  unsigned kinds;
+  /* By CompId; NULL = XLA still inserts copies. A fusion reads and writes element by element. When
+   * its instructions run one after the other, one may overwrite what another has still to read. */
+  const bool *is_in_place;
+} Opening;
+
+static bool is_opened(const Opening *opening, InstId id) {
+  if (!unfuse_is_wanted(opening->module, id, opening->kinds)) return false;
+  return !opening->is_in_place || !opening->is_in_place[inst_callees(opening->module, id)[0]];
+}
+
+/* By CompId: whether the computation is a part of a fusion that is kept. Such a fusion is kept as
+ * it is, with the fusions in it. */
+static bool *find_kept(const Opening *opening, const CallGraph *graph, Arena *out) {
+  const Module *module = opening->module;
+  bool *is_kept = arena_zarray(out, bool, module->comps.len);
+  for (uint32_t i = graph->num_reachable; i-- > 0;) { /* callers first */
+    CompId comp = graph->post_order[i];
+    IdSpan callers = callers_of(graph, comp);
+    for (uint32_t k = 0; k < callers.len; k++) {
+      const Instruction *caller = inst_get(module, callers.ids[k]);
+      bool is_fused = caller->opcode == OPCODE_FUSION && !is_opened(opening, callers.ids[k]);
+      is_kept[comp] |= is_fused || is_kept[caller->parent];
+    }
+  }
+  return is_kept;
+}
+
 uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out, Arena *scratch) {
   Module *module = rewrite->module;
   Arena *arena = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, arena, scratch);
   Expansions expansions = expansions_begin(module, arena);
-  const bool *is_in_place = kinds & UNFUSE_ALL && copies_are_inserted(module)
-                                ? find_in_place(module, &graph, arena)
-                                : NULL;
+  Opening opening = {.module = module, .kinds = kinds};
+  if (kinds & UNFUSE_ALL && copies_are_inserted(module))
+    opening.is_in_place = find_in_place(module, &graph, arena);
+  const bool *is_kept = find_kept(&opening, &graph, arena);
   uint32_t num_fusions = 0;
   for (uint32_t i = 0; i < graph.num_reachable; i++) { /* fusions inside of fusions first */
     CompId comp = graph.post_order[i];
-    if (comp_is_started(module, &graph, comp)) continue;
+    if (is_kept[comp] || comp_is_started(module, &graph, comp)) continue;
     uint32_t num_insts = comp_num_insts(module, comp);
     for (uint32_t k = 0; k < num_insts; k++) {
       InstId fusion = comp_inst(module, comp, k);
-      if (!unfuse_is_wanted(module, fusion, kinds)) continue;
-      CompId callee = inst_callees(module, fusion)[0];
-      if (is_in_place && is_in_place[callee]) continue;
-      bool is_only = only_caller_of(&graph, callee) != NO_ID;
+      if (!is_opened(&opening, fusion)) continue;
+      bool is_only = only_caller_of(&graph, inst_callees(module, fusion)[0]) != NO_ID;
       NewInsts copies = rewrite_inline(rewrite, fusion, NULL, is_only ? NULL : "unfused", scratch);
       expansions_add(&expansions, fusion, copies);
       num_fusions++;
