@@ -55,6 +55,8 @@ static bool is_default(const Module *module, InstId id, const Attr *attr) {
     case ATTR_UNIQUE_INDICES:
     case ATTR_UNIT_DIAGONAL:
     case ATTR_USE_GLOBAL_DEVICE_IDS: return value == 0;
+    /* All that are named may be elements that the text itself leaves out. */
+    case ATTR_CONTROL_PREDECESSORS: return inst_control(module, id)->predecessors.len == 0;
     case ATTR_IS_STABLE: return value == 0 && opcode_of(module, id) == OPCODE_SORT;
     case ATTR_BATCH_GROUP_COUNT:
     case ATTR_FEATURE_GROUP_COUNT: return value == 1;

@@ -1,0 +1,1 @@
+fmt left_out.hlo
