@@ -97,9 +97,9 @@ static rh_status advise_folder(const Options *options) {
   const char *largest = NULL;
   int64_t most = -1;
   for (size_t i = 0; i < list.len; i++) {
-    rh_status status;
+    rh_status status = RH_OK;
     int64_t bytes = list.len == 1 ? 0 : peak_of(list.modules[i].path, options, &status);
-    if (list.len > 1 && status > worst) worst = status;
+    if (status > worst) worst = status;
     if (bytes <= most) continue;
     most = bytes;
     largest = list.modules[i].path;
