@@ -300,6 +300,7 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   for (InstId id = 0; id < forward->module->insts.len; id++)
     finder.named[id] = named_inside(forward->module, id);
   finder.is_derived = arena_zarray(scratch, bool, forward->module->insts.len);
+  finder.is_of_floats = arena_zarray(scratch, bool, forward->module->insts.len);
   finder.is_copy = arena_zarray(scratch, bool, forward->module->insts.len);
   finder_find_derived(&finder);
   finder_find_copies(&finder);
