@@ -6,6 +6,7 @@
     saves.hlo   around each layer with a policy that saves products
     names.hlo   around each layer with names that are saved: a product, and what is computed of it by a tanh
     steps.hlo   none: layers are steps of a loop in a function that is called once, and has other lines
+    drawn.hlo   none: layers drop rows by numbers that come from integers, for all layers before the first one
 
     build/venv/bin/python scripts/samples/dump_checkpoints.py     # needs JAX
 """
@@ -42,6 +43,16 @@ def steps(layers, x):
     return x / (1 + x * x)
 
 
+def drawn(layers, x, numbers):
+    import jax
+    import jax.numpy as jnp
+    for at, weights in enumerate(layers):
+        share = jnp.sort(jnp.sin((numbers ^ (at + 1)).astype(jnp.float32)))
+        hidden = jax.nn.gelu(x @ weights[0])
+        x = x + jnp.where(share[:, None] < 0.5, hidden @ weights[1], 0)
+    return x / (1 + x * x)
+
+
 def network(block, layers, x):
     for weights in layers:
         x = block(weights, x)
@@ -58,6 +69,7 @@ def program(name):
         "saves": lambda layers, x: network(jax.checkpoint(layer, policy=saves), layers, x),
         "names": lambda layers, x: network(jax.checkpoint(named_layer, policy=names), layers, x),
         "steps": steps,
+        "drawn": drawn,
     }[name]
 
 
@@ -67,14 +79,15 @@ def compile_program(name):
     import jax.numpy as jnp
     function = program(name)
 
-    def step(layers, x):
-        grads = jax.grad(lambda layers: jnp.mean(function(layers, x) ** 2))(layers)
+    def step(layers, x, *more):
+        grads = jax.grad(lambda layers: jnp.mean(function(layers, x, *more) ** 2))(layers)
         return jax.tree.map(lambda weights, grad: weights - 0.1 * grad, layers, grads)
 
     def shape(*dims):
         return jax.ShapeDtypeStruct(dims, jnp.float32)
     layers = [(shape(WIDTH, 4 * WIDTH), shape(4 * WIDTH, WIDTH)) for _ in range(LAYERS)]
-    jax.jit(step, donate_argnums=0).lower(layers, shape(BATCH, WIDTH)).compile()
+    more = [jax.ShapeDtypeStruct((BATCH,), jnp.int32)] if name == "drawn" else []
+    jax.jit(step, donate_argnums=0).lower(layers, shape(BATCH, WIDTH), *more).compile()
 
 
 def dump(name):
@@ -93,5 +106,5 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         compile_program(sys.argv[1])
     else:
-        for one in ("whole", "merged", "saves", "names", "steps"):
+        for one in ("whole", "merged", "saves", "names", "steps", "drawn"):
             dump(one)

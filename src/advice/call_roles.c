@@ -165,10 +165,13 @@ static bool is_form_of_given(const Module *module, InstId id) {
   return true;
 }
 
-/* Whether an instruction tells calls apart. */
+/* Whether an instruction tells calls apart. What is computed from integers alone, such as random
+ * numbers from a key, or masks from the numbers of segments, waits for no call: an order that goes
+ * by breadth has that of all calls before the first one. */
 bool role_tells_calls(const Finder *finder, InstId id) {
   const Module *module = finder->forward->module;
-  return layer_is_work(module, id) && !finder->is_copy[id] && !is_form_of_given(module, id);
+  return layer_is_work(module, id) && finder->is_of_floats[id] && !finder->is_copy[id] &&
+         !is_form_of_given(module, id);
 }
 
 /* ---- how often a function is called ---- */
@@ -196,6 +199,20 @@ static void count_frame(const Module *module, InstId id, FrameCounts *counts) {
   if (is_counted) counts->of[number]++;
 }
 
+/* Whether something is computed from floats that the computation is given. */
+static bool is_of_floats(const Finder *finder, InstId id) {
+  const Module *module = finder->forward->module;
+  const Instruction *inst = inst_get(module, id);
+  InstId first = inst->num_operands ? inst_operand(module, id, 0) : NO_ID;
+  bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT &&
+                    inst_get(module, first)->opcode == OPCODE_PARAMETER;
+  if (inst->opcode == OPCODE_PARAMETER || is_element) return layer_is_float(module, id);
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    if (finder->is_of_floats[inst_operand(module, id, i)]) return true;
+  }
+  return false;
+}
+
 /* What is computed from no argument belongs to no call and to no scope: XLA merges what is alike in
  * all of them. */
 void finder_find_derived(Finder *finder) {
@@ -207,6 +224,7 @@ void finder_find_derived(Finder *finder) {
     for (uint32_t i = 0; i < inst->num_operands && !is_derived; i++)
       is_derived = finder->is_derived[inst_operand(module, id, i)];
     finder->is_derived[id] = is_derived;
+    finder->is_of_floats[id] = is_of_floats(finder, id);
   }
   for (SchedPos pos = 0; pos < finder->forward->begin; pos++)
     finder->is_derived[finder->forward->sequence.ids[pos]] = false;

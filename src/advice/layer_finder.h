@@ -35,6 +35,7 @@ typedef struct Finder {
   SchedPos *positions; /* by InstId; NO_ID = not in the sequence */
   InstId *named;       /* by InstId: what has the metadata for it, itself or one inside of it */
   bool *is_derived;    /* by InstId: computed from a parameter of the computation */
+  bool *is_of_floats;  /* by InstId: from a parameter, or an element of one, of floats */
   bool *is_copy;       /* by InstId: for the backward part, of what the forward part has, too */
   Arena *out, *scratch;
 } Finder;

@@ -234,12 +234,14 @@ static void drop_by_derivatives(Finder *finder) {
 }
 
 /* The number of instructions inside; what is there once counts less, because a checkpoint around
- * all of it computes all of it again at once. */
+ * all of it computes all of it again at once. A function with most of the step of a loop comes
+ * before that: it has a name, and the step has to be made a function. */
 static uint32_t size_of(const Layers *layers, const ForwardPart *forward) {
   uint32_t size = 0;
   for (SchedPos pos = 0; pos <= forward->end; pos++)
     size += layers->instance_of[pos] != NO_ID;
-  return layers->num_instances > 1 ? size : size / 4;
+  if (layers->num_instances == 1) return size / 4;
+  return layers->is_step ? size - size / 5 : size;
 }
 
 static int by_size(const void *pa, const void *pb) {
@@ -300,6 +302,7 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
   for (InstId id = 0; id < forward->module->insts.len; id++)
     finder.named[id] = named_inside(forward->module, id);
   finder.is_derived = arena_zarray(scratch, bool, forward->module->insts.len);
+  finder.is_of_floats = arena_zarray(scratch, bool, forward->module->insts.len);
   finder.is_copy = arena_zarray(scratch, bool, forward->module->insts.len);
   finder_find_derived(&finder);
   finder_find_copies(&finder);

@@ -18,7 +18,8 @@ enum { MAX_SITES = 256 };
 /* A loop in a function. */
 typedef struct Steps {
   int32_t first_line, last_line;
-  uint32_t count; /* of steps, in all calls from this site */
+  uint32_t count;   /* of steps, in all calls from this site */
+  bool is_doubtful; /* the function has loops, but these lines are perhaps not those of one */
   SchedPos first, last;
   uint32_t mark;      /* what is traced in each step; NO_ID = nothing */
   uint32_t late_mark; /* the same of its derivative */
@@ -231,6 +232,17 @@ static Steps steps_from(const Sites *sites, const TracedLines *lines, uint32_t f
   return steps;
 }
 
+/* Whether what seem to be two steps may be other lines, such as those of two loops: a line among
+ * theirs is executed once. Of more steps, it may be one that some of them execute. */
+static bool is_doubtful(const TracedLines *lines, const Steps *steps) {
+  for (uint32_t i = 0; i < lines->list.len && steps->count == 2; i++) {
+    const TracedLine *line = &lines->list.data[i];
+    bool is_among = line->line > steps->first_line && line->line < steps->last_line;
+    if (is_among && line->count == 1) return true;
+  }
+  return false;
+}
+
 static void find_loops(Sites *sites, Site *site, const TracedLines *lines) {
   Arena *arena = sites->finder->scratch;
   bool *is_taken = arena_zarray(arena, bool, lines->list.len + 1);
@@ -240,6 +252,7 @@ static void find_loops(Sites *sites, Site *site, const TracedLines *lines) {
     if (!is_repeated || !is_line_chain(sites, line)) continue;
     Steps steps = steps_from(sites, lines, i, is_taken);
     if (steps.count < 2 || !steps.first_line) continue;
+    steps.is_doubtful = is_doubtful(lines, &steps);
     find_late_mark(sites, site, &steps);
     *vec_push(arena, &site->loops) = steps;
   }
@@ -301,13 +314,14 @@ static uint32_t calls_by_lines(const Sites *sites, const Site *site, const Trace
   return site->loops.len > 1 ? 1 : 0; /* one is behind the other */
 }
 
-/* A line that only some steps execute belongs to the step, wherever it is. */
+/* A line that only some steps execute belongs to the step, wherever it is. Where there are two
+ * steps, what is executed once may as well be outside of them, early or late. */
 static void take_rare_lines(Site *site, const Sites *sites, const TracedLines *lines) {
   for (uint32_t l = 0; l < site->loops.len; l++) {
     Steps *steps = &site->loops.data[l];
     for (uint32_t i = 0; i < lines->list.len; i++) {
       const TracedLine *line = &lines->list.data[i];
-      bool is_between = line->first != NO_ID && line->first > steps->first &&
+      bool is_between = steps->count > 2 && line->first != NO_ID && line->first > steps->first &&
                         line->last < steps->last && !is_outside_loop(sites, steps, line);
       if (!is_between) continue;
       if (line->line < steps->first_line) steps->first_line = line->line;
@@ -429,6 +443,7 @@ static void add_site(Finder *finder, const Site *site) {
   }
   *vec_push(finder->scratch, &finder->sites) = found;
   for (uint32_t i = 0; i < site->loops.len && site->is_known; i++) {
+    if (site->loops.data[i].is_doubtful) continue;
     const Call function = finder->calls.data[site->call];
     uint32_t call = call_of_steps(finder, &function, &site->loops.data[i]);
     *vec_push(finder->scratch, &finder->sites) =

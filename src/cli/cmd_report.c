@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "device.h"
 #include "path.h"
 #include "pictures.h"
 #include "report/job.h"
@@ -69,7 +70,7 @@ static Terminal terminal_beside(const Options *options) {
 
 /* Advice is for people, and for the memory that a device would need. It measures a module again for
  * each change, so that a large one is not advised on here: a report takes no longer than to read it
- * a few times. */
+ * a few times. Seconds are those of the device and trip counts that `advise` would take. */
 static rh_status advise(ReportJob *job) {
   enum { MOST_INSTRUCTIONS = 50000 };
   const Options *options = job->options;
@@ -79,8 +80,16 @@ static rh_status advise(ReportJob *job) {
   if (job->is_advice_left) return RH_OK;
   rh_advice_options request = RH_ADVICE_OPTIONS_INIT;
   request.max_steps = 1;
-  rh_status status = rh_advice_make(job->scheduled, &job->loaded.settings, &request, &job->advice,
-                                    job->loaded.diags);
+  request.default_trip_count = options->trip_count;
+  rh_profile *profile = NULL;
+  bool is_assumed;
+  rh_status status = device_load_for(options, &job->loaded.input, job->loaded.settings.target,
+                                     &profile, &is_assumed);
+  request.profile = profile;
+  if (status == RH_OK)
+    status = rh_advice_make(job->scheduled, &job->loaded.settings, &request, &job->advice,
+                            job->loaded.diags);
+  rh_profile_free(profile);
   return load_report(&job->loaded, status);
 }
 

@@ -123,6 +123,55 @@ def equinox_mixer(sizes):
     return _momentum(loss, params, f32(batch, patches, 48), i32(batch))
 
 
+@program
+def nnx_drop_path(sizes):
+    """Blocks that random numbers leave out for some pictures; each block has a key of its own."""
+    from flax import nnx
+    width, depth, patches, batch = sizes.among(128, 192), sizes.among(4, 6), sizes.among(100, 144), sizes.many(2, 4)
+
+    def drop_path(x, rate, key):
+        keep = jax.random.bernoulli(key, 1 - rate, (x.shape[0], 1, 1))
+        return jnp.where(keep, x / (1 - rate), 0.0)
+
+    class Mlp(nnx.Module):
+        def __init__(self, rngs):
+            self.up, self.down = nnx.Linear(width, 4 * width, rngs=rngs), nnx.Linear(4 * width, width, rngs=rngs)
+
+        def __call__(self, x):
+            return self.down(nnx.gelu(self.up(x)))
+
+    class Block(nnx.Module):
+        def __init__(self, rate, rngs):
+            self.rate, self.mlp = rate, Mlp(rngs)
+            self.first, self.second = nnx.LayerNorm(width, rngs=rngs), nnx.LayerNorm(width, rngs=rngs)
+            self.attention = nnx.MultiHeadAttention(4, width, decode=False, rngs=rngs)
+
+        def __call__(self, x, key):
+            one, other = jax.random.split(key)
+            x = x + drop_path(self.attention(self.first(x)), self.rate, one)
+            return x + drop_path(self.mlp(self.second(x)), self.rate, other)
+
+    class Network(nnx.Module):
+        def __init__(self, rngs):
+            self.embed, self.head = nnx.Linear(48, width, rngs=rngs), nnx.Linear(width, 100, rngs=rngs)
+            self.blocks = nnx.List([Block(0.1 * i / depth, rngs) for i in range(depth)])
+
+        def __call__(self, x, key):
+            x = self.embed(x)
+            for i, block in enumerate(self.blocks):
+                x = block(x, jax.random.fold_in(key, i))
+            return self.head(x.mean(1))
+    graph, state = nnx.split(nnx.eval_shape(lambda: Network(nnx.Rngs(0))), nnx.Param)
+    plain = nnx.to_pure_dict(state)
+
+    def loss(plain, x, y, seed):
+        full = jax.tree.map(lambda leaf: leaf, state)
+        nnx.replace_by_pure_dict(full, plain)
+        return cross_entropy(nnx.merge(graph, full)(x, jax.random.key(seed)), y)
+    shapes = jax.tree.map(lambda leaf: f32(*leaf.shape), plain)
+    return _momentum(loss, shapes, f32(batch, patches, 48), i32(batch), i32())
+
+
 def conv(w, x, stride=1):
     return lax.conv_general_dilated(x, w, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 

@@ -539,6 +539,15 @@ ENTRY e {
         self.assertEqual(self.advise("dumps")["module"], "jit_loss")
         self.assertEqual(self.advise("dumps", "--module=jit_step")["module"], "jit_step")
 
+    def test_page(self):
+        """The page of a report has the same figures: its times are those of the same device and trip counts."""
+        for options in ([], ["--device=tpu-v5e"], ["--trip-count=40"]):
+            advice = self.advise(AFTER, *options)
+            self.expect(0, "report", AFTER, "--html=page.html", "-q", *options)
+            data = re.search(r'id="data">(.*?)</script>', (self.dir / "page.html").read_text(), re.S)
+            self.assertEqual([(r["title"], r["counted_bytes"], round(1000 * r["added_fraction"])) for r in advice["remedies"]],
+                             [(r["title"], r["bytes"], r["permille"]) for r in json.loads(data[1])["advice"]["others"]])
+
     def test_text(self):
         (self.dir / "update.hlo").write_text(UPDATE)
         out = self.expect(0, "advise", "update.hlo").out

@@ -1,6 +1,8 @@
 /* Writes a page that contains everything it needs: its own files, and the values as JSON. The JSON
  * has one array per column. Each text is in a table once, and other places refer to it by its
  * number. */
+#include <math.h>
+
 #include "emit/human.h"
 #include "emit/json.h"
 #include "emit/picture/groups.h"
@@ -211,7 +213,7 @@ static void write_remedy(Writer *out, const rh_remedy *remedy) {
   json_string(out, remedy->title.data, remedy->title.length);
   json_string_field(out, "code", remedy->code);
   json_int_field(out, "bytes", remedy->counted_bytes);
-  json_int_field(out, "permille", (int64_t)(remedy->added_fraction * 1000));
+  json_int_field(out, "permille", llround(remedy->added_fraction * 1000));
   write_text(out, "}");
 }
 

@@ -29,7 +29,7 @@ def profile_text(name: str) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        known = ", ".join(devices())
+        known = ", ".join(devices()) or f"no profiles are in {PROFILES} ($REMAT_HLO_PROFILE_DIR names another folder)"
         raise ValueError(f"there is no device '{name}': {known}, or the path of a profile") from None
 
 
