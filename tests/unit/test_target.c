@@ -125,6 +125,14 @@ END_TEST
   "}\n" ENTRY("ROOT x = " shape " fusion(a, b), kind=kLoop, calls=f\n")
 #define TWO "(f32[4,4], f32[4,4])"
 #define ADDER "add { y = f32[] parameter(0)\n z = f32[] parameter(1)\n ROOT s = f32[] add(y, z) }\n"
+/* Two reductions and a sum, of which some are results of a fusion of kind kInput. */
+#define REDUCED(shape, results)                                                               \
+  ADDER                                                                                       \
+      "f {\n p = f32[4,4] parameter(0)\n q = f32[4,4] parameter(1)\n k = f32[] constant(0)\n" \
+      " m = f32[4] reduce(p, k), dimensions={0}, to_apply=add\n"                              \
+      " n = f32[4] reduce(q, k), dimensions={0}, to_apply=add\n"                              \
+      " g = f32[4,4] add(p, q)\n ROOT r = " shape " tuple(" results                           \
+      ")\n}\n" ENTRY("ROOT x = " shape " fusion(a, b), kind=kInput, calls=f\n")
 #define SLICED(start, size)                                                                       \
   "f {\n p = f32[4,4] parameter(0)\n i = s32[] parameter(1)\n j = s32[] parameter(2)\n"           \
   " d = f32[" size "] dynamic-slice(p, " start ", i), dynamic_slice_sizes={" size                 \
@@ -178,6 +186,11 @@ static const struct {
      FUSED(TWO,
            "t = f32[4,4] transpose(q), dimensions={1,0}\n m = f32[4,4] add(p, p)\n"
            "n = f32[4,4] copy(m)\n ROOT r = " TWO " tuple(m, n)\n")},
+    {"of a reduction, which is computed first", SHARE_YES, 0, 2,
+     REDUCED("(f32[4], f32[4,4])", "m, g")},
+    {"of the first of two reductions", SHARE_YES, 0, 1,
+     REDUCED("(f32[4,4], f32[4], f32[4])", "g, m, n")},
+    {"of the second of two", SHARE_NO, 1, 1, REDUCED("(f32[4,4], f32[4], f32[4])", "g, m, n")},
     {"the same slice", SHARE_YES, 0, 0, SLICED("i", "1,4")},
     {"another slice", SHARE_NO, 0, 0, SLICED("j", "1,4")},
     {"another element", SHARE_YES, 0, 0, SLICED("j", "1,1")},

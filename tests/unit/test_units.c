@@ -217,13 +217,32 @@ static const struct {
      "pad=1_1x1_1}, "
      "dim_labels=b01f_01io->b01f, feature_group_count=192\n",
      UNIT_PRODUCT_WIDE, 14 * 14 * 2 * 2 * 9},
-    /* of groups as batches in a window, positions are not joined */
+    /* of groups as batches in a window, those of the derivative for the input are not joined, and
+       have whole lanes; the others have whole cells */
     {"",
      "p = bf16[16,32,32,16,8] parameter(0)\n q = bf16[3,3,16,8,8] parameter(1)\n"
      "ROOT x = bf16[16,32,32,16,8]{0,4,3,2,1:T(8,128)(2,1)} convolution(p, q), "
      "window={size=3x3x16 stride=1x1x15 pad=1_1x1_1x0_0 lhs_dilate=1x1x16}, "
      "dim_labels=b012f_012oi->b012f\n",
      UNIT_PRODUCT_MACS, 32 * 32 * 16 * 9},
+    {"",
+     "p = bf16[16,32,32,16,8] parameter(0)\n q = bf16[3,3,16,8,8] parameter(1)\n"
+     "ROOT x = bf16[16,32,32,16,8]{0,4,3,2,1:T(8,128)(2,1)} convolution(p, q), "
+     "window={size=3x3x16 stride=1x1x15 pad=1_1x1_1x0_0 lhs_dilate=1x1x16}, "
+     "dim_labels=b012f_012oi->b012f\n",
+     UNIT_PRODUCT_WIDE, 32 * 32 * 16 * 5},
+    {"",
+     "p = bf16[16,32,32,16,8] parameter(0)\n q = bf16[3,3,8,16,8] parameter(1)\n"
+     "ROOT x = bf16[16,32,32,16,8]{0,4,3,2,1:T(8,128)(2,1)} convolution(p, q), "
+     "window={size=3x3x16 stride=1x1x15 pad=1_1x1_1x0_0 lhs_dilate=1x1x16}, "
+     "dim_labels=b012f_01i2o->b012f\n",
+     UNIT_PRODUCT_MACS, 32 * 32 * 16 * 3},
+    {"",
+     "p = bf16[8,28,28,32,16] parameter(0)\n q = bf16[8,28,28,32,16] parameter(1)\n"
+     "ROOT x = f32[3,3,16,32,16]{4,2,3,1,0:T(8,128)S(1)} convolution(p, q), "
+     "window={size=28x28x32 stride=1x1x31 pad=1_1x1_1x0_0 lhs_dilate=1x1x32}, "
+     "dim_labels=f012b_i012o->01b2f\n",
+     UNIT_PRODUCT_MACS, 9 * 32 * 2 * 28 * 2},
     /* a batch as a window; cells of 256 x 256; three parts of each side */
     {"",
      "p = f32[4,16,64] parameter(0)\n q = f32[4,64,128] parameter(1)\n"
@@ -280,6 +299,19 @@ static const struct {
      "p = f32[128]{0:T(128)S(1)} parameter(0)\n ROOT x = f32[16,128]" V
      " broadcast(p), dimensions={1}\n",
      UNIT_UNREAD, 1},
+    /* a matrix is spread window by window of the result */
+    {"",
+     "p = f32[32,128]" V " parameter(0)\n ROOT x = f32[32,8,128]{2,1,0:T(8,128)S(1)}"
+     " broadcast(p), dimensions={0,2}\n",
+     UNIT_KERNEL, 1},
+    {"",
+     "p = f32[32,128]" V " parameter(0)\n ROOT x = f32[32,8,128]{2,1,0:T(8,128)S(1)}"
+     " broadcast(p), dimensions={0,2}\n",
+     UNIT_STAGED, 32},
+    {"",
+     "p = f32[32,128]" V " parameter(0)\n ROOT x = f32[32,8,128]{2,1,0:T(8,128)S(1)}"
+     " broadcast(p), dimensions={0,2}\n",
+     UNIT_LONE_PIECES, 3 * 32},
     /* the scalar unit's work, other names for memory, and what runs beside the rest */
     {"", "p = f32[] parameter(0)\n ROOT x = f32[] negate(p)\n", UNIT_KERNEL, 0},
     {"",

@@ -50,11 +50,10 @@ static Slide slide_at(IntSlice window, uint32_t dim, int64_t input) {
 }
 
 /* The positions of a window that meet an element, apart from batches: along its last dimension, and
- * along all others. Holes of a dilated input are skipped. `is_apart`: none are joined, as there are
- * holes, or batches. */
+ * along all others. Holes of a dilated input are skipped. */
 typedef struct Positions {
   double others, last;
-  bool is_apart;
+  bool has_holes, has_batches;
 } Positions;
 
 static Positions window_positions(const Module *module, InstId id) {
@@ -64,8 +63,9 @@ static Positions window_positions(const Module *module, InstId id) {
   Positions positions = {.others = 1, .last = 1};
   for (uint32_t dim = 0; dim < window.len / WINDOW_INTS; dim++) {
     Slide slide = slide_at(window, dim, cost_dim(input, dims[dim]));
-    positions.is_apart |= slide.input_dilation > 1;
+    positions.has_batches |= slide.is_batch;
     if (slide.is_batch) continue;
+    positions.has_holes |= slide.input_dilation > 1;
     positions.others *= positions.last;
     positions.last = slide.size / slide.input_dilation;
   }
@@ -74,15 +74,21 @@ static Positions window_positions(const Module *module, InstId id) {
 
 /* How many times the cells' rows of elements are contracted for an output, apart from batches: the
  * positions along the last dimension of the window are joined, those along the others are not, and
- * nor are those of a dilated input, whose holes are skipped, or of groups, which are batches.
- * Padding is multiplied, too, as far as the input has as many positions as the window. */
-static double contracted_units(const Module *module, InstId id, double contracted, int64_t cells) {
+ * nor are those of a dilated input, whose holes are skipped. Padding is multiplied, too, as far as
+ * the input has as many positions as the window. In groups, which are batches, positions have whole
+ * cells. Of a kernel whose matrices are transposed there, which is that of the derivative for the
+ * input, none are joined, and each has whole lanes. */
+static double contracted_units(const Module *module, InstId id, const Features *features,
+                               double contracted, int64_t cells) {
+  enum { LANES = 128 };
   Positions window = window_positions(module, id);
-  double whole = ceil(contracted / (double)cells);
+  double positions = window.others * window.last, whole = ceil(contracted / (double)cells);
+  if (window.has_holes || positions <= 1) return positions * whole;
+  if (window.has_batches && features->kernel_input > features->kernel_output)
+    return ceil(positions * ceil(contracted / LANES) * LANES / (double)cells);
   double joined = window.last * ceil(contracted / ROWS) * ROWS / (double)cells;
-  if (window.is_apart || window.others * window.last <= 1)
-    return window.others * window.last * whole;
-  return window.others * (joined > 1 ? ceil(joined) : joined);
+  bool is_whole = window.has_batches || joined > 1;
+  return window.others * (is_whole ? ceil(joined) : joined);
 }
 
 static double of_convolution(const Module *module, InstId id, int64_t cells) {
@@ -108,7 +114,7 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
   }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
   return outputs * ceil(streamed / ROWS) * ceil(held / (double)cells) *
-         contracted_units(module, id, contracted, cells);
+         contracted_units(module, id, &features, contracted, cells);
 }
 
 static double of_dot(const Module *module, InstId id, double macs, int64_t cells) {

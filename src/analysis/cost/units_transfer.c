@@ -8,6 +8,7 @@ typedef struct Transfers {
   double row_blocks;   /* of the longest vector of results */
   double row_tiles;    /* of the tallest array */
   bool has_operands;
+  bool is_spread; /* a broadcast alone, within VMEM */
 } Transfers;
 
 static double ratio(double part, double whole) {
@@ -98,6 +99,8 @@ static Transfers transfers_of(const Module *module, const CostTable *table, Inst
   if (!shape_is_tuple(result)) add_result(module, id, 0, result, &moved);
   for (uint32_t i = 0; shape_is_tuple(result) && i < result->rank; i++)
     add_result(module, id, i, shape_get(&module->shapes, result->elements[i]), &moved);
+  moved.is_spread =
+      inst_get(module, id)->opcode == OPCODE_BROADCAST && moved.from_hbm + moved.to_hbm <= 0;
   return moved;
 }
 
@@ -122,11 +125,24 @@ static void add_transposing_copy(const Module *module, InstId id, CostUnits *uni
   }
 }
 
+/* Of an array that is spread within VMEM, a window is as large as that of the result, which is
+ * staged; a vector or scalar waits for nothing, as if it were no operand. */
+static void spread_whole(const Module *module, InstId id, Transfers *moved, CostUnits *units) {
+  const Shape *from = cost_operand_shape(module, id, 0);
+  moved->from_vmem = 0;
+  moved->has_operands = units_is_moved(from) && from->rank > 1;
+  if (!moved->has_operands) return;
+  moved->from_vmem = moved->to_vmem;
+  units->of[UNIT_STAGED] =
+      fmaxf(units->of[UNIT_STAGED], (float)units_registers(inst_shape(module, id)));
+}
+
 static void add_lone(const Module *module, InstId id, Transfers *moved, CostUnits *units) {
   if (inst_get(module, id)->opcode == OPCODE_COPY) {
     moved->from_vmem = 0; /* is read where it lies */
     return;
   }
+  if (moved->is_spread) spread_whole(module, id, moved, units);
   double registers = units_registers(inst_shape(module, id));
   units_count(units, UNIT_LONE_REGISTERS, fmax(registers, (double)units->of[UNIT_STAGED]));
   units->row_tiles = (float)moved->row_tiles;
@@ -164,15 +180,12 @@ static void add_windowed(const Transfers *moved, CostUnits *units) {
   units->row_blocks = 0;
 }
 
-/* A broadcast within VMEM waits for nothing, as if it had no operand. */
 static void add_moved(const Module *module, InstId id, const Transfers *moved, CostUnits *units) {
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  bool is_within = opcode == OPCODE_BROADCAST && moved->from_hbm + moved->to_hbm <= 0;
-  bool has_operands = moved->has_operands && !is_within;
-  bool moves = moved->to_hbm > 0 || has_operands || opcode == OPCODE_FUSION;
+  bool is_fusion = inst_get(module, id)->opcode == OPCODE_FUSION;
+  bool moves = moved->to_hbm > 0 || moved->has_operands || is_fusion;
   units_count(units, moves ? UNIT_KERNEL : UNIT_UNREAD, 1);
   units_count(units, UNIT_READ, moved->from_hbm);
-  if (!is_within) units_count(units, UNIT_READ_VMEM, moved->from_vmem);
+  if (!moved->is_spread) units_count(units, UNIT_READ_VMEM, moved->from_vmem);
   if ((double)units->row_blocks > moved->row_blocks) units->row_blocks = 0;
 }
 

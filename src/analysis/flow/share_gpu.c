@@ -2,9 +2,9 @@
  * xla/service/gpu/alias_info.cc, nvptx_alias_info.cc): a fusion may overwrite an operand that it
  * reads in the order in which it writes the result.
  *
- * In a fusion that the emitter of reductions runs, the reductions are computed first, so the other
- * results may take the memory of an operand that a reduction reads in another order. Which fusions
- * these are depends on the device; here they are those of the kind kInput. */
+ * In a fusion that the emitter of reductions runs, one reduction is computed first, so that other
+ * results may take the memory of an operand that it reads in another order. Which fusions these are
+ * depends on the device; here they are those of the kind kInput. */
 #include "analysis/flow/backend_config.h"
 #include "analysis/flow/in_place_internal.h"
 #include "ir/hash.h"
@@ -104,8 +104,9 @@ static bool reaches_others_in_order(const Walk *walk) {
          !is_transposed_reached;
 }
 
-/* In a fusion that the emitter of reductions runs, the reductions are computed first, so the other
- * results may take the memory of what they read. */
+/* In a fusion that the emitter of reductions runs, the first of them that is a result is computed
+ * before the other results, which may take the memory of what it reads
+ * (HloFusionAnalysis::FindHeroReduction). Further reductions are results as others are. */
 static bool is_computed_first(const Walk *walk, InstId id) {
   const Module *module = walk->module;
   InstId root = comp_get(module, inst_callees(module, walk->user)[0])->root;
@@ -114,7 +115,8 @@ static bool is_computed_first(const Walk *walk, InstId id) {
   if (inst_attr_int(module, walk->user, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_INPUT)
     return false;
   for (uint32_t i = 0; i < inst_get(module, root)->num_operands; i++) {
-    if (inst_operand(module, root, i) == id) return true;
+    InstId result = inst_operand(module, root, i);
+    if (inst_get(module, result)->opcode == OPCODE_REDUCE) return result == id;
   }
   return false;
 }
