@@ -9,7 +9,9 @@ scripts/check/accelerators --contraction, in an environment that has JAX and the
     handed on in memory.
  3. What a kernel adds up of a slice of an array, it adds up with the same instructions whether the array has many slices
     or one.
- 4. Some elementary functions are other instructions in Triton's kernels than in loops, so a fusion of another
+ 4. Columns of fewer elements than a warp has threads are added up by one thread, each element to the sum before it,
+    whether the kernel computes nothing else or more of it, or is one that adds up long columns.
+ 5. Some elementary functions are other instructions in Triton's kernels than in loops, so a fusion of another
     kind than a loop must stay what it is. If none is any more, the rule is stricter than it has to be, which is said.
 
 usage: check_contraction.py --folder=FOLDER [--target=h100]. Ends with 1 if a count is another one."""
@@ -29,7 +31,12 @@ from targets import TARGETS, devices_of
 # An instruction of floating-point arithmetic: its operation and how it rounds.
 ARITHMETIC = re.compile(r"^\s*(?:@%p\d+ )?(fma|mul|add|sub|div|rcp|sqrt|rsqrt|ex2|lg2|tanh|sin|cos)\.([a-z0-9.]*)\b"
                         r"(f16|bf16|f32|f64)x?2?\s", re.MULTILINE)
+# A sum: its result, and what it adds. `add.rn.f32 %r3, %r1, %r2;`
+SUM = re.compile(r"^\s*add\.rn\.f32\s+(%\w+), (%\w+), ([^;]+);", re.MULTILINE)
+# What threads exchange.
+EXCHANGE = re.compile(r"\b(?:shfl|bar|redux)\.sync")
 ROWS = COLUMNS = 512
+COLUMN_SIZES = (2, 4, 16)
 FUNCTIONS = ("tanh", "logistic", "erf", "exp")
 
 
@@ -52,7 +59,14 @@ def programs():
     def rows_of_slice(stack, factor, index):
         return (jax.lax.dynamic_index_in_dim(stack, index[0, 0].astype(int), keepdims=False) * factor).sum(-1)
 
+    def columns(a, count):
+        return a.reshape(count, -1, COLUMNS).sum(0)
+
     return {
+        **{f"columns_{n}": lambda a, b, c, d, n=n: columns(a, n) for n in COLUMN_SIZES},
+        **{f"columns_{n}_beside": lambda a, b, c, d, n=n: (lambda s: (s * b[:ROWS // n], s * c[:ROWS // n], jnp.maximum(s, 0)))(
+            columns(a, n)) for n in COLUMN_SIZES},
+        **{f"columns_{n}_inside": lambda a, b, c, d, n=n: jnp.maximum(columns(a, n), 0).max(0) for n in COLUMN_SIZES},
         "slice_of_many": lambda a, b, c, d: rows_of_slice(a.reshape(8, -1, COLUMNS), b[:ROWS // 8], c),
         "slice_of_one": lambda a, b, c, d: rows_of_slice(a.reshape(8, -1, COLUMNS)[:1], b[:ROWS // 8], c),
         "sum": lambda a, b, c, d: a * b + c,
@@ -102,7 +116,27 @@ def count(folder, name):
     return counts
 
 
+def sums_in(folder, name):
+    """(result, operands) of all sums of a program, by kernel, and whether its threads exchange anything."""
+    texts = [path.read_text() for path in folder.glob(f"*.jit_{name}.*ptx")]
+    return [[(found[0], found[1:]) for found in SUM.findall(text)] for text in texts], any(map(EXCHANGE.search, texts))
+
+
 # ---- what is expected ----
+
+def faults_of_columns(folder):
+    for size in COLUMN_SIZES:
+        for name in (f"columns_{size}", f"columns_{size}_beside", f"columns_{size}_inside"):
+            kernels, do_exchange = sums_in(folder, name)
+            if do_exchange and not name.endswith("_inside"):
+                yield f"{name}: threads exchange what they have added up"
+            if not any(kernels):
+                yield f"{name}: nothing is added up"
+            for sums in kernels:
+                results = {result for result, _ in sums}
+                if any(sum(operand in results for operand in operands) > 1 for _, operands in sums):
+                    yield f"{name}: sums are added to each other"
+
 
 def per_element(counts):
     """Of a kernel that computes several elements at a time, the counts for one."""
@@ -169,7 +203,7 @@ def main():
     for name in counts:
         text = ", ".join(f"{number} {operation}" for operation, number in sorted(counts[name].items()))
         print(f"{name:16} {'Triton' if is_triton[name] else 'loops ':6}  {text}")
-    faults = [*faults_of(counts, is_triton)]
+    faults = [*faults_of(counts, is_triton), *faults_of_columns(folder)]
     for fault in faults:
         print(f"FAULT: {fault}")
     others = [*differing(counts)]

@@ -613,3 +613,47 @@ def stochastic(sizes, each):
         return lax.scan(observe, x, (jnp.arange(outer, dtype=jnp.float32), keys, seen))[1].mean()
     p = {"in": f32(state, hidden), "time": f32(hidden), "out": f32(hidden, state), "spread": f32(state, state)}
     return sgd(loss, p, f32(batch, state), jax.ShapeDtypeStruct((2,), jnp.uint32), f32(outer, batch, state))
+
+
+# ---- sums over parts, and vectors that are stacked ----
+
+@program
+def hidden_states(sizes, each):
+    """The forward algorithm of a hidden Markov model in logarithms; XLA:TPU stacks with the step as the last dimension."""
+    batch, states, steps, width = sizes.around(32, 64, 8), sizes.among(64, 96), sizes.around(64, 96), 128
+
+    def loss(p, x):
+        seen = jax.nn.log_softmax(jnp.tanh(x @ p["in"]) @ p["out"])
+        moves = jax.nn.log_softmax(p["moves"])
+
+        def step(alpha, seen):
+            return jax.nn.logsumexp(alpha[:, :, None] + moves, axis=1) + seen, None
+        return -jax.nn.logsumexp(lax.scan(each(step), seen[0], seen[1:])[0], -1).mean()
+    p = {"in": f32(32, width), "out": f32(width, states), "moves": f32(states, states)}
+    return sgd(loss, p, f32(steps, batch, 32))
+
+
+@program
+def dropout_lstm(sizes, each):
+    """Two layers with dropout between them from keys that are split in the state; XLA:GPU splits the products in parts."""
+    batch, width, steps = sizes.around(256, 384, 64), 256, sizes.around(40, 64)
+
+    def cell(w, carry, x):
+        h, c = carry
+        i, f, g, o = jnp.split(jnp.concatenate([x, h], -1) @ w["weights"] + w["bias"], 4, -1)
+        c = jax.nn.sigmoid(f + 1) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return jax.nn.sigmoid(o) * jnp.tanh(c), c
+
+    def loss(p, key, xs, y):
+        def step(carry, x):
+            one, two, key = carry
+            key, used = jax.random.split(jax.random.wrap_key_data(key))
+            one = cell(p["one"], one, x)
+            kept = jax.random.bernoulli(used, 0.8, one[0].shape)
+            two = cell(p["two"], two, jnp.where(kept, one[0] / 0.8, 0))
+            return (one, two, jax.random.key_data(key)), two[0]
+        start = (jnp.zeros((batch, width)),) * 2
+        return ((lax.scan(each(step), (start, start, key), xs)[1] @ p["out"] - y)**2).mean()
+    w = {"weights": f32(2 * width, 4 * width), "bias": f32(4 * width)}
+    return sgd(loss, {"one": w, "two": w, "out": f32(width, 16)}, jax.ShapeDtypeStruct((2,), jnp.uint32),
+               f32(steps, batch, width), f32(steps, batch, 16))

@@ -236,6 +236,50 @@ START_TEST(values_may_be_read_before_they_are_narrowed_on_tpu) {
 }
 END_TEST
 
+/* Whether a target adds up in the same order in every function. */
+static const struct {
+  const char *name, *body;
+  bool on_gpu, on_tpu;
+} ordered[] = {
+    {"short columns", "ROOT r = f32[40] reduce(a, k), dimensions={0}, to_apply=sum", true, false},
+    {"short rows", "ROOT r = f32[40] reduce(b, k), dimensions={1}, to_apply=sum", false, false},
+    {"long columns", "ROOT r = f32[4] reduce(b, k), dimensions={0}, to_apply=sum", false, false},
+    {"short columns by their layout", "ROOT r = f32[40] reduce(c, k), dimensions={1}, to_apply=sum",
+     true, false},
+    {"short columns of columns of one element",
+     "ROOT r = f32[4] reduce(d, k), dimensions={1}, to_apply=sum", false, false},
+    {"many short columns", "ROOT r = f32[3] reduce(e, k), dimensions={0,1}, to_apply=sum", false,
+     false},
+    {"one element", "ROOT r = f32[4,40] reduce(d, k), dimensions={2}, to_apply=sum", true, true},
+    {"short columns of narrow numbers",
+     "l = bf16[] constant(0)\n m = bf16[4,40] convert(a)\n"
+     " ROOT r = bf16[40] reduce(m, l), dimensions={0}, to_apply=narrow_sum",
+     false, false},
+};
+
+START_TEST(sums_are_ordered_where_one_thread_adds_them_up) {
+  Fixture fixture =
+      fixture_parse_format("HloModule m\n" CALLEES
+                           "narrow_sum {\n x = bf16[] parameter(0)\n y = bf16[] parameter(1)\n"
+                           " ROOT s = bf16[] add(x, y)\n}\n"
+                           "ENTRY f {\n a = f32[4,40] parameter(0)\n b = f32[40,4] parameter(1)\n"
+                           " c = f32[40,4]{0,1} parameter(2)\n d = f32[4,40,1] parameter(3)\n"
+                           " e = f32[8,4,3] parameter(4)\n k = f32[] constant(0)\n %s\n}\n",
+                           ordered[_i].body);
+  const Module *module = fixture.module;
+  const char *targets[] = {"cpu", "gpu", "tpu"};
+  const bool expected[] = {false, ordered[_i].on_gpu, ordered[_i].on_tpu};
+  for (int i = 0; i < 3; i++) {
+    uint32_t *place = arena_array(fixture.scratch, uint32_t, module->insts.len);
+    FunctionRounding rounding =
+        rounding_of(module, module->entry, NO_ID, false, target_find(targets[i])->excess, place,
+                    fixture.out, fixture.scratch);
+    ck_assert_msg(rounding.is_settled == expected[i], "%s on %s", ordered[_i].name, targets[i]);
+  }
+  fixture_free(&fixture);
+}
+END_TEST
+
 START_TEST(parameters_of_nested_computations_may_be_products) {
   Fixture fixture = fixture_parse(
       "HloModule m\nENTRY f {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n"
@@ -515,6 +559,8 @@ int main(void) {
                       (int)(sizeof without_packing / sizeof *without_packing));
   tcase_add_loop_test(tc, nothing_is_contracted_on_gpu, 0,
                       (int)(sizeof without_contraction / sizeof *without_contraction));
+  tcase_add_loop_test(tc, sums_are_ordered_where_one_thread_adds_them_up, 0,
+                      (int)(sizeof ordered / sizeof *ordered));
   tcase_add_test(tc, parameters_of_nested_computations_may_be_products);
   tcase_add_loop_test(tc, rounding_is_compared, 0, (int)(sizeof pairs / sizeof *pairs));
   tcase_add_loop_test(tc, rounding_is_compared_on_tpu, 0,

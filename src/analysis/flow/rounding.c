@@ -2,6 +2,7 @@
 
 #include "analysis/flow/rounding_users.h"
 #include "analysis/flow/traverse.h"
+#include "ir/bytes.h"
 
 /* What a sum sees when it looks at an operand. */
 typedef enum Look {
@@ -129,6 +130,41 @@ static bool is_open_alone(const Module *module, InstId id) {
              (inst->opcode == OPCODE_MULTIPLY || inst->opcode == OPCODE_DIVIDE ||
               opcode_has((Opcode)inst->opcode, OPF_TRANSCENDENTAL));
   }
+}
+
+/* Whether the minor-most dimension of more than one element is added up. */
+static bool reduces_rows(const Shape *shape, IntSlice reduced) {
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    int64_t dim = shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i;
+    if (shape->dims[dim] != 1) return ints_have(reduced, dim);
+  }
+  return true;
+}
+
+/* How many elements each result of a reduction is made of; INT64_MAX if that is not known. */
+static int64_t num_reduced(const Shape *shape, IntSlice reduced) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < reduced.len; i++) {
+    if (shape->dims[reduced.data[i]] < 0 || !mul_bytes(count, shape->dims[reduced.data[i]], &count))
+      return INT64_MAX;
+  }
+  return count;
+}
+
+/* Whether a reduction adds up its elements in the same order in every function. A single element
+ * has no other order. XLA:GPU has one thread add up columns of fewer elements than a warp has
+ * threads, one element after the other, whatever else the kernel computes, unless it is one of
+ * Triton's (IsUnnestedReductionFasterThanElemental in xla/service/gpu/reduction_utils.cc). Products
+ * of matrices that are split along what they are contracted over end with such a sum. */
+static bool is_added_in_order(const Module *module, InstId id, ExcessPrecision excess) {
+  enum { WARP_THREADS = 32 };
+  if (inst_get(module, id)->opcode != OPCODE_REDUCE || excess == EXCESS_PRODUCTS) return false;
+  const Shape *shape = inst_shape(module, inst_operand(module, id, 0));
+  if (!shape_is_array(shape) || rounding_is_narrow(shape)) return false;
+  IntSlice reduced = inst_attr_ints(module, id, ATTR_DIMENSIONS);
+  int64_t count = num_reduced(shape, reduced);
+  if (count <= 1) return true;
+  return excess == EXCESS_NONE && count < WARP_THREADS && !reduces_rows(shape, reduced);
 }
 
 static bool has_tiles(const Module *module, InstId id) {
@@ -393,7 +429,8 @@ static Rounding round_inst(const Finder *finder, InstId id) {
   const Instruction *inst = inst_get(module, id);
   bool is_open = (finder->is_opaque && rounding_may_round(module, id)) ||
                  is_as_generator_expands(finder, (Opcode)inst->opcode);
-  if (is_open || is_open_alone(module, id) || applies_sums(module, id))
+  bool is_ordered = is_added_in_order(module, id, finder->excess);
+  if (is_open || (!is_ordered && (is_open_alone(module, id) || applies_sums(module, id))))
     return (Rounding){ROUND_BY_FUNCTION, 0};
   bool takes = finder->excess == EXCESS_NARROWED
                    ? takes_narrowed(module, id)

@@ -22,10 +22,10 @@
  *     (llvm/lib/CodeGen/SelectionDAG/DAGCombiner.cpp, visitFADDForFMACombine). The same rounding is
  *     then certain only in the same function.
  *
- * XLA:GPU and XLA:TPU contract nothing (Target.excess): there only what adds by itself is not
- * ROUND_ALONE, and on TPU what reads a value of a narrow type, such as bf16, that the same function
- * computes: its LLO leaves out the rounding between the two, and which ones depends on the function
- * (ROUND_BY_FUNCTION).
+ * XLA:GPU and XLA:TPU contract nothing (Target.excess): there only what adds by itself, in an order
+ * that is not known to be the same in every function, is not ROUND_ALONE, and on TPU what reads a
+ * value of a narrow type, such as bf16, that the same function computes: its LLO leaves out the
+ * rounding between the two, and which ones depends on the function (ROUND_BY_FUNCTION).
  *
  * Example: of a*b + c the case is ROUND_WITH_PRODUCT, of p + c, where p is a parameter of the
  * function, ROUND_ALONE, and of a*b + c*d ROUND_BY_FUNCTION. Where p = c*d, and p*e is added to

@@ -73,6 +73,7 @@ static bool moves_elements(const Module *module, InstId id) {
     case OPCODE_SLICE:
     case OPCODE_TRANSPOSE: return true;
     case OPCODE_COPY:
+    case OPCODE_RESHAPE:
       return !has_same_windows(module, inst_shape(module, id),
                                inst_shape(module, inst_operand(module, id, 0)));
     case OPCODE_DYNAMIC_SLICE:

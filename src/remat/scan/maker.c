@@ -234,8 +234,12 @@ enum { ROW = 128 }; /* elements */
 bool maker_stacks_rows(const Shape *shape) {
   const LayoutExtras *extras = shape->extras;
   return shape->rank == 1 && extras && extras->num_tile_words == 2 && extras->tile_words[0] == 1 &&
-         extras->tile_words[1] % ROW == 0 && shape->dims[0] % extras->tile_words[1] == 0 &&
-         type_info((ElementType)shape->type)->bits == 32;
+         extras->tile_words[1] % ROW == 0 && type_info((ElementType)shape->type)->bits == 32;
+}
+
+/* Whether the last tile of a vector is not full, so that its rows are other bytes. */
+static bool has_partial_tile(const Shape *shape) {
+  return maker_stacks_rows(shape) && shape->dims[0] % shape->extras->tile_words[1] != 0;
 }
 
 /* `f32[2048]{0:T(1024)}` is stacked as `f32[count,2048,1]{1,2,0:T(1,128)}`. */
@@ -527,7 +531,9 @@ void maker_move_constants(Maker *maker, uint32_t index) {
 
 InstId maker_as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position) {
   if (inst_get(maker->module, id)->shape == shape) return id;
-  InstSpec spec = {.opcode = maker->is_fused ? OPCODE_BITCAST : OPCODE_RESHAPE,
+  bool may_differ = has_partial_tile(inst_shape(maker->module, id)) ||
+                    has_partial_tile(shape_get(&maker->module->shapes, shape));
+  InstSpec spec = {.opcode = maker->is_fused && !may_differ ? OPCODE_BITCAST : OPCODE_RESHAPE,
                    .shape = shape,
                    .operands = &id,
                    .num_operands = 1};

@@ -116,11 +116,12 @@ InstId maker_scalar(Maker *maker, const Loop *loop, int64_t first, int64_t step,
 /* factor * value + offset, for a scalar that is an operand of the kernel. */
 InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset, ElementType type);
 
-/* The same bytes as a value of this shape; the value itself if it has the shape. */
+/* The same elements as a value of this shape, of the same bytes but for vectors that are stacked as
+ * rows; the value itself if it has the shape. */
 InstId maker_as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position);
 
-/* Whether a vector in tiles of one dimension can be a slice of a stack: its bytes are those of rows
- * of 128 elements, as XLA:TPU stacks vectors by itself. */
+/* Whether a vector in tiles of one dimension is a slice of a stack as rows of 128 elements, as
+ * XLA:TPU stacks vectors by itself. If its last tile is full, the bytes of both are the same. */
 bool maker_stacks_rows(const Shape *shape);
 
 /* The shape of an array of `count` slices, along a new first dimension, of this shape. */
@@ -143,8 +144,8 @@ InstId maker_new_slices(Maker *maker, CompId comp, ShapeId shape, InstId update,
                         uint32_t dim, InstId at, uint32_t position);
 InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
                         InstId at, ShapeId shape, uint32_t position);
-/* The same, but `beyond`, of the shape of the result, where `at` is `edge`, the only number that may
- * be outside of the stack. Without (NO_ID), the result there is any slice. */
+/* The same, but `beyond`, of the shape of the result, where `at` is `edge`, the only number that
+ * may be outside of the stack. Without (NO_ID), the result there is any slice. */
 InstId maker_read_slice_or(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
                            InstId at, int64_t edge, InstId beyond, ShapeId shape,
                            uint32_t position);

@@ -1,0 +1,1 @@
+one_element.hlo --small-node-limit=0 --algorithm=scan --limit-counts=temp --mem-limit=min --quiet -o -
