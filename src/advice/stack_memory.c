@@ -358,11 +358,13 @@ LoopPairs loop_pairs_find(Advisor *advisor, Arena *out) {
   const Module *module = advisor->module;
   LoopPairs pairs = {0};
   Arena *arena = arena_new(arena_options(advisor->scratch));
-  Finder finder = {.advisor = advisor, .costs = cost_analyze(module, arena, advisor->scratch)};
-  finder.runs = cost_runs(module, &finder.costs, advisor->request->device,
-                          advisor->request->default_trip_count, arena, advisor->scratch);
-  finder.arena = arena;
+  Finder finder = {.advisor = advisor, .arena = arena};
   find_loops(&finder);
+  if (finder.loops.len > 1) {
+    finder.costs = cost_analyze(module, arena, advisor->scratch);
+    finder.runs = cost_runs(module, &finder.costs, advisor->request->device,
+                            advisor->request->default_trip_count, arena, advisor->scratch);
+  }
   for (uint32_t i = 0; i < finder.loops.len; i++) {
     const State *forward = &finder.loops.data[i].state;
     int64_t trips = while_trip_count(module, forward->id);

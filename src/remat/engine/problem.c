@@ -83,7 +83,7 @@ static rh_status prepare(Problem *problem, Findings *findings, const RematReques
 rh_status problem_prepare(Problem *problem, Findings *findings, const RematRequest *request,
                           Patience *patience, rh_diags *diags) {
   rh_status status = prepare(problem, findings, request, request->module, diags);
-  if (problem->has_copies) {
+  if (problem->has_copies && problem->options->emit == RH_EMIT_SCHEDULED) {
     const rh_module *module = request->module;
     problem->is_safe_in_any_order =
         has_closed_reads(module->module, &module->schedule, problem->scratch);

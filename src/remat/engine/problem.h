@@ -22,7 +22,8 @@ typedef struct Problem {
   bool has_copies;
   KnownReads known_reads; /* of the input; only found if `has_copies` */
   /* the dependencies of `original` alone keep its reads of memory that is overwritten later in
-   * order, as at PRE_SCHEDULER, so that XLA may choose another order; only found if `has_copies` */
+   * order, as at PRE_SCHEDULER, so that XLA may choose another order; only found if `has_copies`,
+   * for a scheduled result */
   bool is_safe_in_any_order;
   /* of the input, under the model that judges the result; only with a budget */
   rh_memory before;
