@@ -444,7 +444,7 @@ bool shape_outer_dim(const Shape *shape, uint32_t *dim) {
     if (extras->tile_words[1 + i] <= 0) return false; /* a tile of combined dimensions */
   }
   for (int64_t i = (int64_t)shape->rank - 1; i >= tile_rank; i--) {
-    int64_t position = shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i;
+    int64_t position = shape_minor_dim(shape, i);
     *dim = (uint32_t)position;
     if (shape->dims[position] != 1) return true;
   }
@@ -458,7 +458,7 @@ static int64_t elements_around(const Shape *shape, uint32_t dim) {
   if (!shape_is_array(shape) || shape->has_dynamic || shape->has_unbounded || shape->extras)
     return -1;
   for (int64_t i = (int64_t)shape->rank - 1; i >= 0; i--) {
-    int64_t position = shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i;
+    int64_t position = shape_minor_dim(shape, i);
     if (position == dim) return count;
     if (!mul_bytes(count, shape->dims[position], &count)) return -1;
   }
@@ -493,8 +493,7 @@ static void put_layout(TextBuffer *buffer, const Shape *shape) {
   text_put(buffer, "{");
   for (uint32_t i = 0; i < shape->rank; i++) {
     if (i) text_put(buffer, ",");
-    text_put_int(buffer, shape->minor_to_major ? shape->minor_to_major[i]
-                                               : (int64_t)shape->rank - 1 - (int64_t)i);
+    text_put_int(buffer, shape_minor_dim(shape, i));
   }
   if (extras) {
     text_put(buffer, ":");

@@ -150,6 +150,11 @@ static inline bool shape_is_tuple(const Shape *shape) {
 static inline bool shape_is_array(const Shape *shape) {
   return shape->kind == SHAPE_ARRAY && shape->type != TYPE_TOKEN && shape->type != TYPE_OPAQUE;
 }
+/* The dimension of an array that is `index`-th from the minor-most one in memory; `index` is below
+ * the rank. */
+static inline int64_t shape_minor_dim(const Shape *shape, int64_t index) {
+  return shape->minor_to_major ? shape->minor_to_major[index] : (int64_t)shape->rank - 1 - index;
+}
 static inline bool shape_is_token(const Shape *shape) {
   return shape->kind == SHAPE_ARRAY && shape->type == TYPE_TOKEN;
 }

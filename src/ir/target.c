@@ -30,7 +30,7 @@ static int64_t padded_elements(const Shape *shape) {
   for (int64_t i = 0; i < rank || i < shape->rank; i++) { /* starts at the most minor dimension */
     int64_t dim = 1;
     if (i < shape->rank) {
-      dim = shape->dims[shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i];
+      dim = shape->dims[shape_minor_dim(shape, i)];
     }
     if (i < rank) {
       int64_t of_tile = tile[rank - 1 - i];
@@ -145,7 +145,7 @@ ShapeId target_compact_shape(const Target *target, ShapeTable *table, ShapeId id
   if (!is_padded || shape->rank < 2 || shape->rank > MAX_RANK) return id;
   int64_t from[MAX_RANK], best[MAX_RANK], best_bytes = target_bytes(target, shape);
   for (uint32_t i = 0; i < shape->rank; i++) {
-    from[i] = shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i;
+    from[i] = shape_minor_dim(shape, i);
   }
   bool is_found = false;
   for (uint32_t i = 0; i < shape->rank; i++) {

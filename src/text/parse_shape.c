@@ -374,7 +374,7 @@ static bool splits_are_valid(const Shape *shape) {
     }
     /* minor_to_major[rank-1-p] is the logical dimension of physical dimension p. */
     uint32_t minor = shape->rank - 1 - (uint32_t)physical;
-    int64_t logical = shape->minor_to_major ? shape->minor_to_major[minor] : physical;
+    int64_t logical = shape_minor_dim(shape, minor);
     int64_t last = 0;
     for (uint32_t k = i + 2; k < i + 2 + (uint32_t)count; k++) {
       if (extras->split_words[k] <= last || extras->split_words[k] >= shape->dims[logical]) {

@@ -14,7 +14,7 @@ static inline void units_count(CostUnits *units, CostUnit unit, double count) {
 /* The dimension that is `index`-th from the minor-most one in memory; -1 = there is none. */
 static inline int64_t units_minor_dim(const Shape *shape, uint32_t index) {
   if (!shape || !shape_is_array(shape) || index >= shape->rank) return -1;
-  return shape->minor_to_major ? shape->minor_to_major[index] : (int64_t)(shape->rank - 1 - index);
+  return shape_minor_dim(shape, index);
 }
 
 /* An array that is moved as such, not a scalar, which the scalar unit has in its own memory. */

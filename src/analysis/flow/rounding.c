@@ -135,7 +135,7 @@ static bool is_open_alone(const Module *module, InstId id) {
 /* Whether the minor-most dimension of more than one element is added up. */
 static bool reduces_rows(const Shape *shape, IntSlice reduced) {
   for (uint32_t i = 0; i < shape->rank; i++) {
-    int64_t dim = shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i;
+    int64_t dim = shape_minor_dim(shape, i);
     if (shape->dims[dim] != 1) return ints_have(reduced, dim);
   }
   return true;

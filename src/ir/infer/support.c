@@ -278,8 +278,7 @@ static const char *check_tiles(const LayoutExtras *extras) {
 
 /* Returns true if the split points of one physical dimension increase and lie inside of it. */
 static bool split_points_rise(const Shape *shape, uint32_t physical, IntSlice points) {
-  uint32_t minor = shape->rank - 1 - physical;
-  int64_t dim = shape->minor_to_major ? shape->minor_to_major[minor] : physical;
+  int64_t dim = shape_minor_dim(shape, (int64_t)shape->rank - 1 - physical);
   int64_t last = 0;
   for (uint32_t i = 0; i < points.len; i++) {
     if (points.data[i] <= last || points.data[i] >= shape->dims[dim]) return false;
