@@ -30,7 +30,7 @@ from live_programs import PROGRAMS, compile_program, run  # noqa: E402
 import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
 from jax._src.interpreters import pxla  # noqa: E402
-from remat_hlo import _assigned, _before, _compilations, _decide, _files, _hooks, _library, _limits, _module  # noqa: E402
+from remat_hlo import _assigned, _before, _compilations, _decide, _files, _hooks, _interrupts, _limits, _module  # noqa: E402
 from remat_hlo import _options, _proto, _rewriting, _text, _trials  # noqa: E402
 
 QUIET = {"verbose": False}
@@ -726,14 +726,12 @@ class Interrupts(LiveTest):
 
     def setUp(self):
         super().setUp()
-        if jax.__version_info__ < (0, 11):
-            self.skipTest("this version of XLA calls us in a thread of its own, which Ctrl-C in JAX does not wait for")
         self.heed_ctrl_c()
 
     def interrupt(self, program):
         """Compiles it in this thread, where Ctrl-C is pressed while we decide."""
         def decide(*_, **_named):
-            with _library.interrupts_noted() as noted:
+            with _interrupts.noted() as noted:
                 os.kill(os.getpid(), signal.SIGINT)
                 end = time.monotonic() + 60
                 while not noted.is_pressed and time.monotonic() < end:

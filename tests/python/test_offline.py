@@ -4,6 +4,7 @@
 import ast
 import builtins
 import gzip
+import hashlib
 import json
 import os
 import shutil
@@ -20,8 +21,8 @@ from package import ROOT, SAMPLES, PackageTest
 
 import remat_hlo
 from remat_hlo import _library as lib
-from remat_hlo import _calibrate, _decide, _figures, _files, _module, _options, _plugins, _proto, _refusals
-from remat_hlo import _sizes, _text
+from remat_hlo import _calibrate, _decide, _figures, _files, _interrupts, _module, _options, _plugins, _proto
+from remat_hlo import _refusals, _sizes, _text
 from remat_hlo._checkpoints import absent, measured
 
 FUSED = ROOT / "tests/golden/fuse/input.hlo"
@@ -948,6 +949,42 @@ class Faults(PackageTest):
         self.assertTrue(is_ended.is_set())
         self.assertLess(time.monotonic() - start, 60)
 
+    def test_ctrl_c_while_the_main_thread_is_outside_of_python(self):
+        """Python tells the main thread when that comes back, and another thread at once."""
+        events = []
+
+        def work():
+            try:
+                with _interrupts.noted() as found:
+                    os.kill(os.getpid(), signal.SIGINT)
+                    end = time.monotonic() + 60
+                    while not found.is_pressed and time.monotonic() < end:
+                        time.sleep(0.01)
+            except KeyboardInterrupt:
+                events.append("the thread")
+
+        thread = threading.Thread(target=work)
+        with self.assertRaises(KeyboardInterrupt), _interrupts.wakeups.heard():
+            thread.start()
+            hashlib.pbkdf2_hmac("sha256", b"", b"", 5000000)
+        events.append("the main thread")
+        thread.join()
+        self.assertEqual(events, ["the thread", "the main thread"])
+        self.assertFalse(_interrupts.wakeups.is_pressed)
+        self.assertEqual(signal.set_wakeup_fd(-1), -1)
+
+    def test_a_program_that_hears_of_signals_itself(self):
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        self.addCleanup(os.close, reader)
+        self.addCleanup(os.close, writer)
+        self.addCleanup(signal.set_wakeup_fd, signal.set_wakeup_fd(writer))
+        with self.assertRaises(KeyboardInterrupt), _interrupts.wakeups.heard():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+        self.assertEqual(os.read(reader, 9), bytes([signal.SIGINT]))
+        self.assertFalse(_interrupts.wakeups.is_pressed)
+
     def test_ctrl_c_of_before(self):
         """What a thread begins while the main thread still handles Ctrl-C is not ended by that."""
         module, made = remat_hlo.load(GPT), []
@@ -964,7 +1001,7 @@ class Faults(PackageTest):
         module, noted = remat_hlo.load(GPT), []
         old = signal.signal(signal.SIGINT, lambda *_: noted.append(True))
         self.addCleanup(signal.signal, signal.SIGINT, old)
-        with lib.interrupts_noted() as interrupts:
+        with _interrupts.noted() as interrupts:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
             self.assertFalse(interrupts.is_pressed)

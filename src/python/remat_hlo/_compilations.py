@@ -10,6 +10,7 @@ import jax
 
 from . import _assigned, _before, _plugins, _trials
 from ._decide import NO_BETTER, REFUSED, SLOWER, WITHIN
+from ._interrupts import wakeups
 from ._limits import auto_limit, device_and_limit, device_of
 from ._refusals import is_out_of_memory
 from ._sizes import format_bytes
@@ -43,7 +44,8 @@ def _compilation(name, options, *devices):
         state.compilations.append(made)
     thread.compilation = made
     try:
-        yield made
+        with wakeups.heard():
+            yield made
     finally:
         thread.compilation = outer
         with state.lock:

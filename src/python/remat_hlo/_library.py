@@ -6,11 +6,8 @@ import ctypes
 import functools
 import os
 import pathlib
-import signal
-import sys
-import threading
-import time
 
+from . import _interrupts
 from ._header import *  # noqa: F403  constants and structs are called as the functions below, lib.…
 
 # ---- errors ----
@@ -121,73 +118,6 @@ def call(name, *arguments, text=None, accept=(OK,)):
     raise ERRORS.get(status, Error)(library.rh_status_name(status).decode(), found)
 
 
-class Noted:
-    """Whether Ctrl-C was pressed while the library ran. A program that handles it in its own way may go on, and
-    needs what the library does for it: there it ends nothing."""
-
-    def __init__(self, handler):
-        self.handler, self.arguments = handler, None
-
-    def note(self, *arguments):
-        self.arguments = arguments
-
-    @property
-    def is_pressed(self):
-        return self.arguments is not None and self.handler is signal.default_int_handler
-
-
-class NotedElsewhere:
-    """The same beside the main thread, which alone is told of Ctrl-C: whether it has got a KeyboardInterrupt
-    meanwhile, which it handles (it may wait for this thread) or which has ended the program."""
-
-    SECONDS = 0.05  # between two looks
-
-    def __init__(self):
-        self.known, self.next, self.is_found = self._interrupts(), 0.0, False
-
-    @staticmethod
-    def _interrupts():
-        active = getattr(sys, "_current_exceptions", dict)().get(threading.main_thread().ident)
-        if isinstance(active, tuple):  # Python 3.11 and before
-            active = active[1]
-        return [e for e in (active, getattr(sys, "last_value", None)) if isinstance(e, KeyboardInterrupt)]
-
-    @property
-    def is_pressed(self):
-        if not self.is_found and time.monotonic() >= self.next:
-            self.is_found = any(all(e is not known for known in self.known) for e in self._interrupts())
-            self.next = time.monotonic() + self.SECONDS
-        return self.is_found
-
-
-@contextlib.contextmanager
-def interrupts_noted():
-    """Ctrl-C is noted within the block, and handled after it. Python handles it in its main thread between
-    two of its instructions; within a function that the library calls, it could raise nothing."""
-    if threading.current_thread() is not threading.main_thread():
-        noted = NotedElsewhere()
-        try:
-            yield noted
-        finally:
-            if noted.is_found:
-                raise KeyboardInterrupt
-        return
-    old = signal.getsignal(signal.SIGINT)
-    noted = Noted(old)
-    try:
-        if callable(old):
-            signal.signal(signal.SIGINT, noted.note)
-    except ValueError:  # this is not the main interpreter
-        old = None
-    try:
-        yield noted
-    finally:
-        if callable(old):
-            signal.signal(signal.SIGINT, old)
-            if noted.arguments is not None:
-                old(*noted.arguments)
-
-
 @contextlib.contextmanager
 def called_back(kind, function, on_failure=None):
     """The function as a callback of the library, which is given `on_failure` if it raises. What it raises cannot pass
@@ -202,7 +132,7 @@ def called_back(kind, function, on_failure=None):
             caught.append(error)
             return on_failure
 
-    with interrupts_noted():
+    with _interrupts.noted():
         try:
             yield kind(guarded)
         except Error:

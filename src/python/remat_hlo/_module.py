@@ -11,6 +11,7 @@ import os
 import typing
 import warnings
 
+from . import _interrupts
 from . import _library as lib
 from . import _show
 from ._figures import Change, Comparison, Cost, Memory, Report, place, read_memory
@@ -288,7 +289,7 @@ class Module:
         out, result = ctypes.c_void_p(), lib.RematResult()
         arguments = [base._scheduled.pointer, ctypes.byref(base._settings)]
         arguments += [plan.pointer] if plan else []
-        with lib.interrupts_noted() as noted:
+        with _interrupts.noted() as noted:
             cancel = lib.CANCEL_FN(lambda _: noted.is_pressed)
             options.cancel = ctypes.cast(cancel, ctypes.c_void_p)
             try:
