@@ -1,5 +1,8 @@
 #include "remat/bound/lower_bound.h"
 
+#include <stdlib.h>
+
+#include "loop_texts.h"
 #include "remat/job/algorithm.h"
 #include "support.h"
 
@@ -144,7 +147,28 @@ START_TEST(bound_matches_table) {
 }
 END_TEST
 
-/* No algorithm gives a result below the bound. */
+static int64_t bound_of(const Module *module, LowerBoundRules rules, Fixture *fixture) {
+  Legality legality = {.module = module,
+                       .effects = side_effects_build(module, fixture->out, fixture->scratch)};
+  return lower_bound(module, &legality, &rules, fixture->scratch).bytes;
+}
+
+/* The stack is alive where both loops are, unless the second one computes what it reads of it. */
+START_TEST(stacks_count_where_loops_stay) {
+  const LoopEdit none[MAX_LOOP_EDITS] = {{0}};
+  char *text = loop_text_edited("scan", loop_scan, none);
+  Fixture fixture = fixture_parse(text);
+  int64_t stack_bytes = 6 * 4 * 4;
+  int64_t bytes = bound_of(fixture.module, (LowerBoundRules){0}, &fixture);
+  int64_t bytes_of_loops =
+      bound_of(fixture.module, (LowerBoundRules){.keeps_loops = true}, &fixture);
+  ck_assert_int_eq(bytes_of_loops, bytes + stack_bytes);
+  fixture_free(&fixture);
+  free(text);
+}
+END_TEST
+
+/* No algorithm gives a result below the bound; `standard` leaves loops as they are. */
 static const char *const samples[] = {"gpt_scan", "lstm", "mlp_checkpoint", "mobilenet",
                                       "resnet",   "vgg",  "unet_donated"};
 
@@ -152,10 +176,8 @@ START_TEST(no_algorithm_gets_below) {
   Arena *arena = arena_new(NULL);
   const char *path = arena_printf(arena, "hlo_samples/%s.after_optimizations.hlo", samples[_i]);
   Fixture fixture = fixture_parse_file(path);
-  Legality legality = {.module = fixture.module,
-                       .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch)};
-  LowerBoundRules rules = {.constants = CONSTANTS_LIVE};
-  int64_t bytes = lower_bound(fixture.module, &legality, &rules, fixture.scratch).bytes;
+  LowerBoundRules rules = {.constants = CONSTANTS_LIVE, .keeps_loops = true};
+  int64_t bytes = bound_of(fixture.module, rules, &fixture);
   RematSetup setup = {.algorithm = "standard", .limit_bytes = bytes};
   RematResult result = fixture_remat(&fixture, &setup);
   ck_assert_msg(result.before_bytes >= bytes && result.after_bytes >= bytes,
@@ -171,6 +193,7 @@ int main(void) {
   TCase *tc = tcase_create("lower_bound");
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, bound_matches_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_test(tc, stacks_count_where_loops_stay);
   tcase_add_loop_test(tc, no_algorithm_gets_below, 0, sizeof samples / sizeof *samples);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -609,7 +609,9 @@ LowerBound lower_bound(const Module *module, const Legality *legality, const Low
   bound.constants = constants;
   bound.given = given_memory_find(module, &bound.points_to, inner);
   CallGraph graph = call_graph_build(module, scratch, inner);
-  bound.needed = needed_find(module, &graph, &legality->effects, scratch, inner);
+  bound.needed = rules->keeps_loops
+                     ? (Needed){.module = module}
+                     : needed_find(module, &graph, &legality->effects, scratch, inner);
   bound.best.covers_loops = bound.needed.covers_loops || bound.needed.unrolls;
   /* A loop that is rewritten may get other operands and fusions than those that are looked at. */
   if (bound.best.covers_loops) bound.keeps_apart = false;

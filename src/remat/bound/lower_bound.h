@@ -23,6 +23,8 @@ typedef struct LowerBoundRules {
    * parameters, and of what is given and returned, is left out */
   bool keeps_apart;
   ConstantCount constants;
+  /* loops go on to store what others read of them: the bound of what is done without remat/scan */
+  bool keeps_loops;
 } LowerBoundRules;
 
 /* The bound is the largest memory that any one instruction needs. It consists of the instruction's

@@ -183,12 +183,12 @@ static bool repeats_loops(const Run *run) {
                        module_count(run->problem->input->module, OPCODE_WHILE);
 }
 
-/* The result of a rewritten module becomes the best one. */
-static void take_attempt(Run *run, ScanAttempt *tried) {
+/* An attempt on another module than the run's becomes the best one. */
+static void take_attempt(Run *run, Attempt *tried, const Problem *problem) {
   attempt_free(&run->best);
-  run->best = tried->attempt;
-  tried->attempt = (Attempt){0};
-  run->problem = &tried->problem;
+  run->best = *tried;
+  *tried = (Attempt){0};
+  run->problem = problem;
 }
 
 /* Begins again from variants of the input in which loops recompute what others would have stored
@@ -210,7 +210,7 @@ static rh_status try_variants(Run *run, ScanAttempt *scanned) {
   run->findings->remat_seconds += seconds_now() - start;
   Attempt *found = &scanned->attempt;
   bool is_taken = found->result && (problem->plan || is_better(run, found));
-  if (status == RH_OK && is_taken) take_attempt(run, scanned);
+  if (status == RH_OK && is_taken) take_attempt(run, found, &scanned->problem);
   return status;
 }
 
@@ -226,8 +226,52 @@ static rh_status try_split(Run *run, ScanAttempt *split) {
   rh_status status = scans_try_split(problem, run_on_variant, split);
   run->findings->remat_seconds += seconds_now() - start;
   bool is_taken = split->attempt.result && is_better(run, &split->attempt);
-  if (status == RH_OK && is_taken) take_attempt(run, split);
+  if (status == RH_OK && is_taken) take_attempt(run, &split->attempt, &split->problem);
   return status;
+}
+
+/* ---- the order of attempts ---- */
+
+/* Whether the budget is below what everything needs that leaves the input's loops as they are. */
+static bool needs_variants(const Problem *problem) {
+  bool is_open = !problem->plan && problem_is_limited(problem) &&
+                 problem->request->algorithm->traits & RH_TRAIT_SCANS &&
+                 problem->options->modes == RH_REMAT_RECOMPUTE;
+  return is_open && module_count(problem->input->module, OPCODE_WHILE) > 1 &&
+         problem_bound_with_loops(problem) > problem->options->limit_bytes;
+}
+
+/* Runs the algorithms on the module of the request, after its variants. */
+static rh_status try_given(Run *run, const Problem *given) {
+  Run one = {.problem = given, .findings = run->findings, .by_time = run->by_time};
+  problem_renew_patience(given, 1);
+  rh_status status = try_algorithms(&one, given->request->algorithm);
+  if (!is_better(run, &one.best)) {
+    attempt_free(&one.best);
+    return status;
+  }
+  take_attempt(run, &one.best, given);
+  judge_report(&run->best, given);
+  return status;
+}
+
+/* Where only variants can meet the budget, they come first. The additional steps for a budget that
+ * is missed are for the module of the request all the same, so that all who miss theirs end alike.
+ */
+static rh_status try_all(Run *run, ScanAttempt *scanned, ScanAttempt *split) {
+  const Problem *given = run->problem;
+  bool begins_from_variant = given->plan && given->plan->scans.list.len > 0;
+  bool has_variants_first = needs_variants(given);
+  rh_status status = RH_OK;
+  uint64_t num_more = 0;
+  if (has_variants_first) num_more = patience_set_more(given->patience, 0);
+  if (!has_variants_first && !begins_from_variant)
+    status = try_algorithms(run, given->request->algorithm);
+  if (status == RH_OK) status = try_variants(run, scanned);
+  if (has_variants_first) (void)patience_set_more(given->patience, num_more);
+  if (status == RH_OK && has_variants_first && !is_met(run)) status = try_given(run, given);
+  if (status == RH_OK) status = try_split(run, split);
+  return status == RH_OK ? try_nothing(run) : status;
 }
 
 /* ---- finish ---- */
@@ -333,11 +377,7 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   *result = NULL;
   patience_begin(&patience, request->options, seconds_now());
   rh_status status = problem_prepare(&problem, &findings, request, &patience, diags);
-  bool begins_from_variant = request->plan && request->plan->scans.list.len > 0;
-  if (status == RH_OK && !begins_from_variant) status = try_algorithms(&run, request->algorithm);
-  if (status == RH_OK) status = try_variants(&run, &scanned);
-  if (status == RH_OK) status = try_split(&run, &split);
-  if (status == RH_OK) status = try_nothing(&run);
+  if (status == RH_OK) status = try_all(&run, &scanned, &split);
   if (status == RH_OK) status = finish(&run);
   if (findings.was_cut) {
     diag_warn(diags, DIAG_ABOUT(RH_CODE_ENDED_EARLY, NO_OFFSET),

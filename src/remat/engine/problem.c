@@ -2,6 +2,7 @@
 
 #include "analysis/flow/copy_stage.h"
 #include "analysis/flow/placed.h"
+#include "remat/bound/lower_bound.h"
 #include "remat/legality/safe_order.h"
 #include "remat/legality/steering.h"
 #include "remat/protect/protect.h"
@@ -109,6 +110,26 @@ rh_status problem_prepare_variant(Problem *of_variant, Findings *findings, const
   of_variant->memo = problem->memo;
   of_variant->diags = problem->diags;
   return status;
+}
+
+int64_t problem_bound_with_loops(const Problem *problem) {
+  Arena *arena = arena_new(arena_options(problem->scratch)), *scratch = problem->scratch;
+  const Module *module = problem->input->module;
+  MemoryProfile profile = problem->request->memory_model->measure(module, &problem->input->schedule,
+                                                                  NULL, arena, scratch);
+  LowerBoundRules rules = {
+      .counts_params = profile.counts_params, .constants = profile.constants, .keeps_loops = true};
+  Legality legality = legality_new(module, arena, scratch);
+  int64_t bytes = lower_bound(module, &legality, &rules, scratch).bytes;
+  arena_free(arena);
+  return bytes - (problem->before.peak_bytes - problem_counted_bytes(problem, &problem->before));
+}
+
+void problem_renew_patience(const Problem *problem, uint32_t divisor) {
+  int effort = patience_effort(problem->patience);
+  uint32_t num_insts = problem->input->module->insts.len;
+  patience_renew(problem->patience,
+                 patience_steps_of(effort, num_insts, &problem->parameters) / divisor);
 }
 
 void problem_free(Problem *problem) {

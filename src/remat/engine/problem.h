@@ -70,6 +70,14 @@ static inline bool problem_is_limited(const Problem *problem) {
 rh_memory problem_measure(const Problem *problem, const MemoryModel *model, const Module *module,
                           const Schedule *schedule);
 
+/* A lower bound on the figure that the budget bounds, for all that is done without changing what
+ * the input's loops store. Only with a budget, and for recomputation alone. */
+int64_t problem_bound_with_loops(const Problem *problem);
+
+/* Sees to it that a part of the steps of a whole run is left: an earlier attempt, on another
+ * module, may have spent them all. */
+void problem_renew_patience(const Problem *problem, uint32_t divisor);
+
 /* The figure of `memory` that the budget bounds. */
 int64_t problem_counted_bytes(const Problem *problem, const rh_memory *memory);
 

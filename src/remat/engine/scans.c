@@ -280,7 +280,7 @@ static bool try_finished(void *of, uint32_t number) {
   for (uint32_t i = 0; i < scans->unfinished.len && num_run < MAX_FINISHED; i++) {
     if (is_short && num_run && scans->best->attempt.score.is_met) break;
     if (is_like(&list[i], run, num_run) || !may_be_best(scans, &list[i])) continue;
-    if (num_run == 1) scans_renew_patience(scans->problem, OTHERS_PART);
+    if (num_run == 1) problem_renew_patience(scans->problem, OTHERS_PART);
     run[num_run++] = &list[i];
     uint32_t divisor = num_run == 1 ? 1 : MAX_FINISHED + 1 - num_run;
     (void)scans_try_goal(scans, &list[i].goal, scans->finisher, divisor);
@@ -299,7 +299,7 @@ static bool try_unrolled(void *of, uint32_t number) {
       scan_misaligned(&scans->module, problem->parameters.scan_unroll, scans->arena, scans->arena);
   (void)number;
   if (loops.len == 0) return false;
-  scans_renew_patience(problem, 1);
+  problem_renew_patience(problem, 1);
   VariantGoal goal = {.price = INFINITY,
                       .algorithm = problem->request->algorithm,
                       .unrolls = true,
@@ -324,7 +324,7 @@ static bool try_highest_price(void *of, uint32_t number) {
   Scans *scans = of;
   const Problem *problem = scans->problem;
   (void)number;
-  scans_renew_patience(problem, 1);
+  problem_renew_patience(problem, 1);
   scans->prices = scan_prices(&scans->module, (uint32_t)problem->parameters.scan_prices,
                               scans->arena, problem->scratch);
   VariantGoal goal = goal_at(scans, scans->prices.len - 1);

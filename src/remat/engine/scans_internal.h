@@ -31,10 +31,6 @@ typedef struct Scans {
   Arena *arena;
 } Scans;
 
-/* What ran on the input may have spent all steps, and variants are where the budget can be met.
- * Sees to it that a part of the steps of a whole run is left. */
-void scans_renew_patience(const Problem *problem, uint32_t divisor);
-
 /* Makes a variant, runs an algorithm on it with so small a part of the steps that are left, and
  * keeps that if it is the best. Returns whether it meets the budget; false, too, once the run is
  * stopped or has failed, which soon ends whoever tries. */

@@ -135,19 +135,11 @@ bool scans_try_goal(Scans *scans, const VariantGoal *goal, const RematAlgorithm 
 
 /* ---- single attempts ---- */
 
-void scans_renew_patience(const Problem *problem, uint32_t divisor) {
-  Patience *patience = problem->patience;
-  uint32_t num_insts = problem->input->module->insts.len;
-  uint64_t num_steps =
-      patience_steps_of(patience_effort(patience), num_insts, &problem->parameters);
-  patience_renew(patience, num_steps / divisor);
-}
-
 rh_status scans_try_split(const Problem *problem, RunFn run, ScanAttempt *best) {
   *best = (ScanAttempt){0};
   rh_status status = variant_split(problem, &best->variant.module);
   if (status != RH_OK || !best->variant.module) return status;
-  scans_renew_patience(problem, 1);
+  problem_renew_patience(problem, 1);
   status = run_on_variant_of(problem, run, problem->request->algorithm, 1, true, best);
   if (status != RH_OK || !best->attempt.result) return status;
   if (!judge_can_prove(&best->attempt, &best->problem)) attempt_free(&best->attempt);

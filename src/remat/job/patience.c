@@ -154,6 +154,12 @@ bool patience_go_on(Patience *patience, uint64_t num_steps) {
   return true;
 }
 
+uint64_t patience_set_more(Patience *patience, uint64_t num_steps) {
+  uint64_t num_before = patience_more_left(patience);
+  if (patience) shared(patience)->num_more = num_steps;
+  return num_before;
+}
+
 uint64_t patience_more_left(const Patience *patience) {
   return patience ? shared_const(patience)->num_more : 0;
 }

@@ -85,6 +85,9 @@ void patience_renew_shortly(Patience *patience, uint32_t num_insts,
  * are left, or if something else than steps has ended the search. */
 bool patience_go_on(Patience *patience, uint64_t num_steps);
 
+/* Sets how many additional steps are left, and returns how many there were. */
+uint64_t patience_set_more(Patience *patience, uint64_t num_steps);
+
 /* The additional steps that are left. */
 uint64_t patience_more_left(const Patience *patience);
 
