@@ -123,6 +123,7 @@ static rh_status try_guides(Run *run, const RematAlgorithm *algorithm) {
   if (algorithm->traits & RH_TRAIT_NEEDS_SOLVER || algorithm->run == remat_none) has_others = false;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
     if (status != RH_OK || is_met(run) || patience_is_stopped(patience)) break;
+    if (problem->is_met_otherwise) break;
     if (searches && !simpler_models[i].is_for_search) continue;
     patience_renew_shortly(patience, problem->input->module->insts.len, &problem->parameters);
     const MemoryModel *model = memory_model_find(simpler_models[i].name);

@@ -18,6 +18,9 @@ typedef struct Problem {
   /* what `input` is a variant of, the module of the request; `input` itself if it is no variant */
   const rh_module *original;
   const ScanSteps *steps; /* how the variant was made; NULL = `input` is no variant */
+  /* another variant meets the budget: what goes as low as it can takes too much time to be better
+   */
+  bool is_met_otherwise;
   /* the input is past copy-insertion: overwritten memory must not be read */
   bool has_copies;
   KnownReads known_reads; /* of the input; only found if `has_copies` */

@@ -10,12 +10,20 @@ void scan_attempt_free(ScanAttempt *tried) {
   *tried = (ScanAttempt){0};
 }
 
-/* Runs an algorithm with so small a part of the steps that are left. */
-static rh_status run_with_part(ScanAttempt *tried, RunFn run, const RematAlgorithm *algorithm,
-                               uint32_t divisor) {
+/* How an algorithm runs on a variant. */
+typedef struct Manner {
+  const RematAlgorithm *algorithm;
+  uint32_t divisor; /* with so small a part of the steps that are left */
+  bool is_quiet;    /* of what algorithms warn, once is enough */
+  bool is_met;      /* another variant meets the budget */
+} Manner;
+
+static rh_status run_with_part(ScanAttempt *tried, RunFn run, const Manner *manner) {
   Patience *whole = tried->problem.patience;
-  if (divisor < 2) return run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
-  Patience part = patience_part(whole, patience_steps_left(whole) / divisor);
+  const RematAlgorithm *algorithm = manner->algorithm;
+  if (manner->divisor < 2)
+    return run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
+  Patience part = patience_part(whole, patience_steps_left(whole) / manner->divisor);
   tried->problem.patience = &part;
   rh_status status = run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
   tried->problem.patience = whole;
@@ -23,29 +31,27 @@ static rh_status run_with_part(ScanAttempt *tried, RunFn run, const RematAlgorit
   return status;
 }
 
-/* Runs an algorithm on the variant of `tried`, with a part of the steps. Of what algorithms warn,
- * once is enough: `is_quiet`. */
-static rh_status run_on_variant_of(const Problem *problem, RunFn run,
-                                   const RematAlgorithm *algorithm, uint32_t divisor, bool is_quiet,
+/* Runs an algorithm on the variant of `tried`. */
+static rh_status run_on_variant_of(const Problem *problem, RunFn run, const Manner *manner,
                                    ScanAttempt *tried) {
   tried->is_open = true;
   rh_status status = problem_prepare_variant(&tried->problem, &tried->findings, problem,
                                              tried->variant.module, &tried->variant.steps);
-  if (is_quiet) tried->problem.diags = NULL;
-  if (status == RH_OK) status = run_with_part(tried, run, algorithm, divisor);
+  tried->problem.is_met_otherwise = manner->is_met;
+  if (manner->is_quiet) tried->problem.diags = NULL;
+  if (status == RH_OK) status = run_with_part(tried, run, manner);
   tried->problem.diags = problem->diags;
   return status;
 }
 
-/* Makes a variant and runs an algorithm on it, with a part of the steps. `tried` must not move as
- * long as it is used. */
+/* Makes a variant and runs an algorithm on it. `tried` must not move as long as it is used. */
 static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *goal,
-                          const RematAlgorithm *algorithm, uint32_t divisor, ScanAttempt *tried) {
+                          const Manner *manner, ScanAttempt *tried) {
   *tried = (ScanAttempt){0};
   rh_status status = variant_make(problem, goal, &tried->variant);
   if (status != RH_OK || !tried->variant.module) return status;
   tried->goal = *goal;
-  status = run_on_variant_of(problem, run, algorithm, divisor, !goal->plan, tried);
+  status = run_on_variant_of(problem, run, manner, tried);
   if (status == RH_ERR_INTERNAL && !goal->plan)
     status = fail_internally(problem->diags, "what was made of rewritten loops is no module");
   return status;
@@ -125,8 +131,9 @@ static bool note_tried(Scans *scans, ScanAttempt *tried, const RematAlgorithm *a
 bool scans_try_goal(Scans *scans, const VariantGoal *goal, const RematAlgorithm *algorithm,
                     uint32_t divisor) {
   ScanAttempt tried;
+  Manner manner = {algorithm, divisor, true, scans->best->attempt.score.is_met};
   if (scans->status != RH_OK || patience_is_stopped(scans->problem->patience)) return false;
-  scans->status = try_goal(scans->problem, scans->run, goal, algorithm, divisor, &tried);
+  scans->status = try_goal(scans->problem, scans->run, goal, &manner, &tried);
   scans->num_cut = num_cut_in(&tried.variant.steps);
   if (scans->status == RH_OK) return note_tried(scans, &tried, algorithm);
   scan_attempt_free(&tried);
@@ -136,11 +143,12 @@ bool scans_try_goal(Scans *scans, const VariantGoal *goal, const RematAlgorithm 
 /* ---- single attempts ---- */
 
 rh_status scans_try_split(const Problem *problem, RunFn run, ScanAttempt *best) {
+  Manner manner = {problem->request->algorithm, 1, true, false};
   *best = (ScanAttempt){0};
   rh_status status = variant_split(problem, &best->variant.module);
   if (status != RH_OK || !best->variant.module) return status;
   problem_renew_patience(problem, 1);
-  status = run_on_variant_of(problem, run, problem->request->algorithm, 1, true, best);
+  status = run_on_variant_of(problem, run, &manner, best);
   if (status != RH_OK || !best->attempt.result) return status;
   if (!judge_can_prove(&best->attempt, &best->problem)) attempt_free(&best->attempt);
   return RH_OK;
@@ -150,7 +158,8 @@ rh_status scans_apply(const Problem *problem, RunFn run, ScanAttempt *best) {
   rh_module *opened;
   rh_status status = variant_open(problem, &opened);
   VariantGoal goal = {.plan = problem->plan, .opened = opened};
-  if (status == RH_OK) status = try_goal(problem, run, &goal, problem->request->algorithm, 1, best);
+  Manner manner = {problem->request->algorithm, 1, false, false};
+  if (status == RH_OK) status = try_goal(problem, run, &goal, &manner, best);
   rh_module_free(opened);
   return status;
 }
