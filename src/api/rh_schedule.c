@@ -198,8 +198,43 @@ rh_status rh_schedule(const rh_module *module, const rh_settings *settings,
   return call_close(call, status);
 }
 
-/* Writes views of memory, which rewrites of fused modules make, as what StableHLO has for them.
- * Where the layouts are those that dimensions have by themselves, the two are the same. */
+/* Of the i-th dimension from the minor-most one: its size, and how many dimensions of more than one
+ * element come before it. */
+typedef struct PlacedDim {
+  int64_t size;
+  uint32_t before;
+} PlacedDim;
+
+/* The next dimension of more than one element, from the minor-most one on. */
+static PlacedDim next_dim(const Shape *shape, uint32_t *i) {
+  PlacedDim placed = {1, 0};
+  while (*i < shape->rank && placed.size == 1) {
+    int64_t dim = shape_minor_dim(shape, (*i)++);
+    placed.size = shape->dims[dim];
+    placed.before = 0;
+    for (int64_t k = 0; k < dim; k++)
+      placed.before += shape->dims[k] != 1;
+  }
+  return placed;
+}
+
+/* Whether a bitcast between two arrays keeps the order of the elements: either both layouts are
+ * those that dimensions have by themselves, or the two differ in dimensions of one element only. A
+ * transpose has another layout than that before layouts are chosen. */
+static bool keeps_elements(const Shape *to, const Shape *from) {
+  if (!shape_is_array(to) || !shape_is_array(from) || to->type != from->type) return false;
+  if (!to->minor_to_major && !from->minor_to_major) return true;
+  PlacedDim a, b;
+  uint32_t i = 0, k = 0;
+  do {
+    a = next_dim(to, &i);
+    b = next_dim(from, &k);
+    if (a.size != b.size || (a.size != 1 && a.before != b.before)) return false;
+  } while (a.size != 1);
+  return true;
+}
+
+/* Writes views of memory, which rewrites of fused modules make, as what StableHLO has for them. */
 static void write_reshapes(Rewrite *rewrite, Schedule *order, Arena *scratch) {
   Module *module = rewrite->module;
   for (CompId comp = 0; comp < order->num_comps; comp++) {
@@ -208,8 +243,7 @@ static void write_reshapes(Rewrite *rewrite, Schedule *order, Arena *scratch) {
       InstId id = sequence.ids[pos];
       if (inst_get(module, id)->opcode != OPCODE_BITCAST) continue;
       InstId operand = inst_operand(module, id, 0);
-      const Shape *to = inst_shape(module, id), *from = inst_shape(module, operand);
-      if (to->minor_to_major || from->minor_to_major || to->type != from->type) continue;
+      if (!keeps_elements(inst_shape(module, id), inst_shape(module, operand))) continue;
       InstSpec spec = {.opcode = OPCODE_RESHAPE,
                        .shape = inst_get(module, id)->shape,
                        .operands = &operand,

@@ -11,7 +11,9 @@ scripts/check/accelerators --contraction, in an environment that has JAX and the
     or one.
  4. Columns of fewer elements than a warp has threads are added up by one thread, each element to the sum before it,
     whether the kernel computes nothing else or more of it, or is one that adds up long columns.
- 5. Some elementary functions are other instructions in Triton's kernels than in loops, so a fusion of another
+ 5. Products, quotients, powers and elementary functions of complex numbers are made of the same instructions in one
+    kernel as in two.
+ 6. Some elementary functions are other instructions in Triton's kernels than in loops, so a fusion of another
     kind than a loop must stay what it is. If none is any more, the rule is stricter than it has to be, which is said.
 
 usage: check_contraction.py --folder=FOLDER [--target=h100]. Ends with 1 if a count is another one."""
@@ -38,6 +40,8 @@ EXCHANGE = re.compile(r"\b(?:shfl|bar|redux)\.sync")
 ROWS = COLUMNS = 512
 COLUMN_SIZES = (2, 4, 16)
 FUNCTIONS = ("tanh", "logistic", "erf", "exp")
+# Of complex numbers; what XLA:GPU makes of a product and of a quotient is all of it arithmetic.
+COMPLEX = ("product", "quotient", "exp", "log", "tanh", "sin", "cos", "sqrt", "rsqrt", "expm1", "log1p", "power", "abs")
 
 
 # ---- programs: functions of arrays, by name. `_apart` hands a value on between two kernels ----
@@ -59,6 +63,14 @@ def programs():
     def rows_of_slice(stack, factor, index):
         return (jax.lax.dynamic_index_in_dim(stack, index[0, 0].astype(int), keepdims=False) * factor).sum(-1)
 
+    def complex_one(name, cut):
+        def of(a, b, c, d):
+            z, w = jax.lax.complex(a, b), jax.lax.complex(c, d)
+            made = complex_functions()[name](cut(z * w), w)
+            last = cut(made) * cut(z * w)
+            return last.real, last.imag, jnp.abs(made) if name == "product" else made.real
+        return of
+
     def columns(a, count):
         return a.reshape(count, -1, COLUMNS).sum(0)
 
@@ -69,6 +81,8 @@ def programs():
         **{f"columns_{n}_inside": lambda a, b, c, d, n=n: jnp.maximum(columns(a, n), 0).max(0) for n in COLUMN_SIZES},
         "slice_of_many": lambda a, b, c, d: rows_of_slice(a.reshape(8, -1, COLUMNS), b[:ROWS // 8], c),
         "slice_of_one": lambda a, b, c, d: rows_of_slice(a.reshape(8, -1, COLUMNS)[:1], b[:ROWS // 8], c),
+        **{f"complex_{name}": complex_one(name, lambda value: value) for name in COMPLEX},
+        **{f"complex_{name}_apart": complex_one(name, apart) for name in COMPLEX},
         "sum": lambda a, b, c, d: a * b + c,
         "sum_apart": lambda a, b, c, d: apart(a * b) + c,
         "compete": lambda a, b, c, d: a * b + c * d,
@@ -89,6 +103,14 @@ def functions():
     import jax
     import jax.numpy as jnp
     return dict(zip(FUNCTIONS, (jnp.tanh, jax.nn.sigmoid, jax.scipy.special.erf, jnp.exp), strict=True))
+
+
+def complex_functions():
+    import jax
+    import jax.numpy as jnp
+    made = {"product": lambda z, w: z * w * w, "quotient": lambda z, w: z / w, "rsqrt": lambda z, w: jax.lax.rsqrt(z),
+            "power": lambda z, w: z ** w, "abs": lambda z, w: abs(z) + 0j}
+    return {name: made.get(name) or (lambda f: lambda z, w: f(z))(getattr(jnp, name)) for name in COMPLEX}
 
 
 # ---- one compilation of all, in a process of its own ----
@@ -144,6 +166,13 @@ def per_element(counts):
     return {operation: number / least for operation, number in counts.items()}
 
 
+def joined(counts):
+    """Differences are sums of what is negated, which LLVM writes as either."""
+    made = collections.Counter(counts)
+    made["add.rn"] += made.pop("sub.rn", 0)
+    return made
+
+
 def faults_of(counts, is_triton):
     for name in ("sum", "sum_apart", "compete", "compete_apart", "shared", "shared_apart", "sum_bf16", "rows",
                  "rows_compete", "slice_of_many", "slice_of_one"):
@@ -154,8 +183,11 @@ def faults_of(counts, is_triton):
                 yield f"{name}: {counts[name][operation]} {operation}: a product and a sum are contracted"
             if operation.partition(".")[0] in ("mul", "add", "sub") and "rn" not in operation.split("."):
                 yield f"{name}: {operation} does not say that it rounds, so that ptxas may contract it"
-    for name in ("sum", "compete", "shared"):
-        if counts[name] != counts[f"{name}_apart"]:
+    for name in ("complex_product", "complex_quotient"):
+        if any(operation.startswith("fma") for operation in counts[name]):
+            yield f"{name}: {dict(counts[name])}: a product and a sum are contracted"
+    for name in ("sum", "compete", "shared", *(f"complex_{name}" for name in COMPLEX)):
+        if joined(counts[name]) != joined(counts[f"{name}_apart"]):
             yield f"{name}: {dict(counts[name])} in one kernel, {dict(counts[name + '_apart'])} in two"
     if counts["slice_of_many"] != counts["slice_of_one"]:
         yield f"a slice of many: {dict(counts['slice_of_many'])}, of one: {dict(counts['slice_of_one'])}"

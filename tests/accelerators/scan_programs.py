@@ -657,3 +657,51 @@ def dropout_lstm(sizes, each):
     w = {"weights": f32(2 * width, 4 * width), "bias": f32(4 * width)}
     return sgd(loss, {"one": w, "two": w, "out": f32(width, 16)}, jax.ShapeDtypeStruct((2,), jnp.uint32),
                f32(steps, batch, width), f32(steps, batch, 16))
+
+
+# ---- of rows that are not full, and of kernels of hundreds of instructions ----
+
+@program
+def transducer(sizes, each):
+    """The loss of a recurrent transducer, whose labels are an associative scan in logarithms; XLA:TPU stacks rows of few labels."""
+    batch, frames, labels = sizes.around(6, 10), sizes.around(32, 48, 8), sizes.around(24, 40)
+    width, vocabulary = sizes.among(128, 192), 128
+
+    def join(a, b):
+        return a[0] + b[0], jnp.logaddexp(a[1] + b[0], b[1])
+
+    def loss(p, heard, said, targets):
+        heard, said = heard @ p["heard"], said @ p["said"]
+
+        def step(alpha, frame):
+            scores = jax.nn.log_softmax(jnp.tanh(frame[:, None] + said) @ p["out"])
+            emitted = jnp.take_along_axis(scores[:, :-1], targets[..., None], -1)[..., 0]
+            alpha = lax.associative_scan(join, (jnp.pad(emitted, ((0, 0), (1, 0))), alpha), axis=1)[1]
+            return alpha + scores[..., 0], None
+        start = jnp.where(jnp.arange(labels + 1) == 0, 0.0, -1e9) * jnp.ones((batch, 1))
+        return -lax.scan(each(step), start, heard.swapaxes(0, 1))[0][:, -1].mean()
+    p = {"heard": f32(width, width), "said": f32(width, width), "out": f32(width, vocabulary)}
+    return sgd(loss, p, f32(batch, frames, width), f32(batch, labels + 1, width), i32(batch, labels))
+
+
+@program
+def lattice(sizes, each):
+    """Lattice Boltzmann: nine arrays flow along nine directions in a fori_loop; XLA:GPU has all of a step in one kernel."""
+    side, steps = sizes.around(128, 192, 8), sizes.around(48, 60)
+    ways = (0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)
+    shares, back = (4 / 9, *(1 / 9,) * 4, *(1 / 36,) * 4), (0, 3, 4, 1, 2, 7, 8, 5, 6)
+
+    def loss(rate, flows, wall, y):
+        def step(_, flows):
+            mass = sum(flows)
+            speed = [sum(f * way[axis] for f, way in zip(flows, ways)) / mass for axis in (0, 1)]
+            square = speed[0]**2 + speed[1]**2
+            moved = []
+            for f, way, share in zip(flows, ways, shares):
+                along = 3 * (way[0] * speed[0] + way[1] * speed[1])
+                rest = share * mass * (1 + along + 0.5 * along * along - 1.5 * square)
+                moved.append(jnp.roll(f - rate * (f - rest), way, (0, 1)))
+            return tuple(jnp.where(wall, moved[b], f) for f, b in zip(moved, back))
+        return ((sum(lax.fori_loop(0, steps, each(step), flows)) - y)**2).mean()
+    grid = f32(side, side)
+    return Program(jax.grad(loss), (grid, (grid,) * 9, jax.ShapeDtypeStruct((side, side), jnp.bool_), grid))

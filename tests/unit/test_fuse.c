@@ -261,6 +261,32 @@ START_TEST(many_readers) {
 }
 END_TEST
 
+/* XLA:GPU makes kernels of some hundreds of instructions, into which more may be merged. */
+START_TEST(large_readers) {
+  static const struct {
+    int num_insts;
+    bool merges;
+  } sizes[] = {{450, true}, {1100, false}};
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    char *text = malloc(1 << 16);
+    ck_assert_ptr_nonnull(text);
+    int length = snprintf(text, 1 << 16,
+                          "HloModule m, is_scheduled=true\n"
+                          "first {\n a = f32[8] parameter(0)\n ROOT f = f32[8] sine(a)\n}\n"
+                          "second {\n v0 = f32[8] parameter(0)\n");
+    for (int i = 1; i <= sizes[k].num_insts; i++)
+      length += snprintf(text + length, (1 << 16) - (size_t)length, " v%d = f32[8] negate(v%d)\n",
+                         i, i - 1);
+    snprintf(text + length, (1 << 16) - (size_t)length,
+             "}\nENTRY e {\n i = f32[8] parameter(0)\n"
+             " p = f32[8] fusion(i), kind=kLoop, calls=first\n"
+             " ROOT q = f32[8] fusion(p), kind=kLoop, calls=second\n}\n");
+    ck_assert_int_eq(merges_on("gpu", text), sizes[k].merges);
+    free(text);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("fuse");
   TCase *tc = tcase_create("fuse");
@@ -269,6 +295,7 @@ int main(void) {
   tcase_add_loop_test(tc, what_shifts_elements, 0, 4);
   tcase_add_loop_test(tc, views_on_tpu, 0, 4);
   tcase_add_test(tc, many_readers);
+  tcase_add_test(tc, large_readers);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

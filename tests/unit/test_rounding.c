@@ -172,7 +172,13 @@ static const struct {
      " s = f32[8] add(m, n)\n ROOT r = f32[8] multiply(o, s)",
      true},
     {"a product of complex numbers",
-     "y = c64[8] complex(a, b)\n z = c64[8] multiply(y, y)\n ROOT r = f32[8] real(z)", false},
+     "y = c64[8] complex(a, b)\n z = c64[8] multiply(y, y)\n ROOT r = f32[8] real(z)", true},
+    {"an exponential of complex numbers",
+     "y = c64[8] complex(a, b)\n z = c64[8] exponential(y)\n ROOT r = f32[8] real(z)", true},
+    {"a product of matrices of complex numbers",
+     "y = c64[8] complex(a, b)\n z = c64[] dot(y, y), lhs_contracting_dims={0}, "
+     "rhs_contracting_dims={0}\n ROOT r = f32[] real(z)",
+     false},
 };
 
 START_TEST(nothing_is_contracted_on_gpu) {

@@ -105,6 +105,15 @@ static bool applies_sums(const Module *module, InstId id) {
   return false;
 }
 
+/* Whether an instruction computes a complex number of several products and sums: (a + bi)(c + di)
+ * is two sums of two products each. */
+static bool expands_complex(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return is_complex(inst_shape(module, id)) &&
+         (opcode == OPCODE_MULTIPLY || opcode == OPCODE_DIVIDE ||
+          opcode_has(opcode, OPF_TRANSCENDENTAL));
+}
+
 /* Whether an instruction that is no sum of two operands rounds by itself in a way that the backend
  * chooses, such as the order in which a reduction adds. */
 static bool is_open_alone(const Module *module, InstId id) {
@@ -124,11 +133,7 @@ static bool is_open_alone(const Module *module, InstId id) {
     case OPCODE_ADD:
     case OPCODE_SUBTRACT:
     case OPCODE_NEGATE: return false;
-    /* (a + bi)(c + di) is a sum of two products. */
-    default:
-      return is_complex(inst_shape(module, id)) &&
-             (inst->opcode == OPCODE_MULTIPLY || inst->opcode == OPCODE_DIVIDE ||
-              opcode_has((Opcode)inst->opcode, OPF_TRANSCENDENTAL));
+    default: return expands_complex(module, id);
   }
 }
 
@@ -429,7 +434,10 @@ static Rounding round_inst(const Finder *finder, InstId id) {
   const Instruction *inst = inst_get(module, id);
   bool is_open = (finder->is_opaque && rounding_may_round(module, id)) ||
                  is_as_generator_expands(finder, (Opcode)inst->opcode);
-  bool is_ordered = is_added_in_order(module, id, finder->excess);
+  /* Where nothing is contracted, complex numbers are made of the same instructions in every kernel:
+   * XLA:GPU's PTX has them (tests/accelerators/check_contraction.py). */
+  bool is_ordered = is_added_in_order(module, id, finder->excess) ||
+                    (finder->excess == EXCESS_NONE && expands_complex(module, id));
   if (is_open || (!is_ordered && (is_open_alone(module, id) || applies_sums(module, id))))
     return (Rounding){ROUND_BY_FUNCTION, 0};
   bool takes = finder->excess == EXCESS_NARROWED

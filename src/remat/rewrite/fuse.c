@@ -3,8 +3,10 @@
 #include "analysis/flow/rounding.h"
 #include "remat/rewrite/dce.h"
 
-/* Larger fusions take long to compile. */
-enum { MAX_FUSED_INSTS = 256, MAX_RANK = 16 };
+/* Larger fusions take long to compile. XLA:GPU makes some of 400 instructions by itself: a step of
+ * a lattice has all that it computes in one kernel, and compiles in no more time if what that reads
+ * is merged with it, too. */
+enum { MAX_FUSED_INSTS = 1024, MAX_RANK = 16 };
 
 /* ---- conditions ---- */
 
@@ -123,7 +125,7 @@ static bool keeps_elements(Opcode opcode) {
 }
 
 /* The most instructions that are looked at on the way from a value. */
-enum { MAX_LOOK = 64 };
+enum { MAX_LOOK = MAX_FUSED_INSTS };
 
 /* Whether the value, if it is not rounded within a function, would meet something that then rounds
  * otherwise. */

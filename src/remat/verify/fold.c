@@ -507,8 +507,31 @@ static ValueNumber fold_slice(Terms *terms, ShapeId shape, uint32_t text, ValueN
 
 /* ---- reshapes ---- */
 
+/* Whether all elements lie in one row of tiles, of which the last one is not full, such as those of
+ * `f32[64]{0:T(128)}` and `f32[1,64,1]{1,2,0:T(1,128)}`: what pads the row comes behind them. A
+ * single element comes first in tiles of any kind. Rows of full tiles are compared by their bytes,
+ * as other shapes are, which may be matrices. */
+static bool is_padded_row(const Shape *shape) {
+  const LayoutExtras *extras = shape->extras;
+  bool has_tile = extras->num_tile_words && extras->num_tile_words == 1 + extras->tile_words[0];
+  if (extras->tail_padding != 1 || extras->element_bits || extras->metadata_prefix ||
+      extras->num_split_words)
+    return false;
+  for (uint32_t i = 1; i < shape->rank; i++) {
+    if (shape->dims[shape_minor_dim(shape, i)] != 1) return false;
+  }
+  int64_t count = shape->rank ? shape->dims[shape_minor_dim(shape, 0)] : 1;
+  if (count == 1) return true;
+  for (uint32_t i = 1; i + 1 < extras->num_tile_words; i++) {
+    if (extras->tile_words[i] != 1) return false;
+  }
+  int64_t in_tile = has_tile ? extras->tile_words[extras->num_tile_words - 1] : 0;
+  return in_tile > 0 && count % in_tile != 0;
+}
+
 bool elements_are_in_order(const Shape *shape) {
-  if (!shape_is_array(shape) || shape->has_dynamic || shape->extras) return false;
+  if (!shape_is_array(shape) || shape->has_dynamic) return false;
+  if (shape->extras) return is_padded_row(shape);
   if (!shape->minor_to_major) return true;
   int64_t last = INT64_MAX;
   for (uint32_t i = 0; i < shape->rank; i++) {
@@ -527,7 +550,7 @@ ValueNumber fold_reshape(Terms *terms, bool is_bitcast, ShapeId shape, ShapeId f
   const Shape *of = shape_get(&numbering->shapes, from);
   Linear form;
   bool is_static = shape_is_array(to) && shape_is_array(of) && !to->has_dynamic &&
-                   !of->has_dynamic && to->type == of->type;
+                   !of->has_dynamic && to->type == of->type && to->num_elements == of->num_elements;
   if (is_static && is_integer_scalar(terms, shape) && linear_of_value(numbering, operand, &form)) {
     return number_linear(numbering, shape, &form);
   }

@@ -62,7 +62,8 @@ static void add_range(Terms *terms, Pieces *pieces, ValueNumber value, int64_t o
     const Shape *to = shape_get(&numbering->shapes, node->shape);
     const Shape *from = shape_get(&numbering->shapes, node->detail);
     bool keeps_order = has_elements(to) && has_elements(from) && to->type == from->type &&
-                       elements_are_in_order(to) && elements_are_in_order(from);
+                       to->num_elements == from->num_elements && elements_are_in_order(to) &&
+                       elements_are_in_order(from);
     if (!keeps_order) break;
     value = node_args(numbering, value)[0];
   }

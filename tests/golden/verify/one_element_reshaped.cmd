@@ -1,0 +1,1 @@
+verify one_element.hlo one_element_reshaped.hlo

@@ -1,0 +1,1 @@
+verify padded_row.hlo padded_row_reshaped.hlo

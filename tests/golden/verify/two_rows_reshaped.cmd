@@ -1,0 +1,1 @@
+verify two_rows.hlo two_rows_reshaped.hlo
