@@ -287,6 +287,12 @@ static bool *find_backward(const Module *module, const ForwardPart *forward, Are
   return is_backward;
 }
 
+const bool *region_backward(const Advisor *advisor, CompId comp, Arena *out) {
+  ForwardPart forward =
+      forward_part_of(advisor->module, advisor->schedule->of[comp], advisor->scratch);
+  return find_backward(advisor->module, &forward, out);
+}
+
 RegionUse region_use(const Advisor *advisor, CompId comp, RegionSize size) {
   const Module *module = advisor->module;
   Sequence sequence = advisor->schedule->of[comp];

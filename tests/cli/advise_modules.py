@@ -309,6 +309,34 @@ ENTRY e {
 }
 """
 
+# A softmax of logits whose loss is returned beside the gradient of the weights, and computed last, as XLA:CPU does: the
+# logits wait for that. With pieces, the loop that computes the loss is over before the one of the gradients begins.
+LOSS_LAST = """HloModule jit_loss, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  h = f32[512,32]{1,0} parameter(0), metadata={op_name="h"}
+  w = f32[32,4096]{1,0} parameter(1), metadata={op_name="w"}
+  zero = f32[] constant(0)
+  z = f32[512,4096]{1,0} dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(loss)/jvp()/dot_general"}
+  e = f32[512,4096]{1,0} exponential(z), metadata={op_name="jit(loss)/jvp()/exp"}
+  s = f32[512]{0} reduce(e, zero), dimensions={1}, to_apply=sum, metadata={op_name="jit(loss)/jvp()/reduce_sum"}
+  b = f32[512,4096]{1,0} broadcast(s), dimensions={0}, metadata={op_name="jit(loss)/transpose(jvp())/broadcast_in_dim"}
+  d = f32[512,4096]{1,0} divide(e, b), metadata={op_name="jit(loss)/transpose(jvp())/div"}
+  dw = f32[32,4096]{1,0} dot(h, d), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_name="jit(loss)/transpose(jvp())/dot_general"}
+  m = f32[512]{0} reduce(z, zero), dimensions={1}, to_apply=sum, metadata={op_name="jit(loss)/jvp()/reduce_sum"}
+  l = f32[512]{0} log(s), metadata={op_name="jit(loss)/jvp()/log"}
+  t = f32[512]{0} subtract(l, m), metadata={op_name="jit(loss)/jvp()/sub"}
+  v = f32[] reduce(t, zero), dimensions={0}, to_apply=sum, metadata={op_name="jit(loss)/jvp()/reduce_sum"}
+  ROOT r = (f32[32,4096]{1,0}, f32[]) tuple(dw, v)
+}
+"""
+
 # Weights that are gathered in the forward part, and read again in the backward part; what is in between
 # takes the most memory.
 GATHERED = """HloModule jit_step, is_scheduled=true, num_partitions=4

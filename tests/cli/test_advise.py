@@ -9,7 +9,7 @@ from advise_modules import (
     UPDATE, FUSED_UPDATE, CACHES, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
     WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT, COPIED,
     parts, scans, SOMETIMES, ROWS, NORMED_ROWS, COUNTED_ROWS, RETURNED_FACTORS, NEIGHBOURS, FACTORS, RETURNED_STATES,
-    CACHES_OF_ROWS, GRADIENTS_OF_ROWS, PAIRS, DIVIDED,
+    CACHES_OF_ROWS, GRADIENTS_OF_ROWS, PAIRS, DIVIDED, LOSS_LAST,
 )
 from tool import GOLDEN, SAMPLES, ToolTest
 
@@ -214,6 +214,16 @@ class Advise(ToolTest):
         for num_chunks, remedy in found.items():
             self.assertEqual(remedy["temp_bytes"], advice["temp_bytes"] // num_chunks)
         self.assertIn("f32[512,4096]", advice["plan"][0]["title"])
+
+    def test_loss_in_pieces(self):
+        """Of a piece, the exponentials and what they are divided by are held, and the gradient of the weights is carried;
+        not the logits, which only the loss reads behind that."""
+        piece = 512 * 4096 * 4 // 8
+        gradient = 32 * 4096 * 4
+        remedy = self.remedy("chunk-loss", LOSS_LAST)
+        self.assertEqual(remedy["num_chunks"], 8)
+        self.assertGreaterEqual(remedy["temp_bytes"], 2 * piece)
+        self.assertLess(remedy["temp_bytes"], 2 * piece + gradient + piece // 8)
 
     def remedy(self, kind, text, *options, code=0):
         """The only remedy of this kind."""
