@@ -61,10 +61,13 @@ static bool is_product(const Module *module, InstId id) {
 /* Whether an array has the parts of a product that XLA:GPU divides along what is summed up, and
  * adds up behind it: the program does not know them. The sum has the name of the product. */
 static bool is_divided_product(const Module *module, InstId id, const Shape *shape) {
-  if (inst_get(module, id)->users.len != 1) return false;
-  InstId user = inst_users(module, id)[0];
-  return shape_is_array(shape) && shape->rank > 1 && inst_any_fused(module, id, is_product) &&
-         inst_any_fused(module, user, is_sum_of_product);
+  if (!shape_is_array(shape) || shape->rank < 2 || !inst_any_fused(module, id, is_product))
+    return false;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len;
+       i++) { /* each adds them up for itself */
+    if (!inst_any_fused(module, inst_users(module, id)[i], is_sum_of_product)) return false;
+  }
+  return inst_get(module, id)->users.len > 0;
 }
 
 static void find_regions(Study *study) {
@@ -108,7 +111,9 @@ static bool is_boundary(const Module *module, InstId id) {
     case OPCODE_CHOLESKY:
     case OPCODE_TRIANGULAR_SOLVE: return true;
     case OPCODE_CUSTOM_CALL: return is_unknown_call(module, id);
-    default: return inst_is_root(module, id);
+    default: /* what one collective sends at once, the compiler may have put together */
+      return inst_is_root(module, id) ||
+             opcode_has((Opcode)inst_get(module, id)->opcode, OPF_COLLECTIVE);
   }
 }
 

@@ -309,6 +309,24 @@ ENTRY e {
 }
 """
 
+# XLA:GPU puts gradients together for one sum over devices, and cuts them out of it.
+TOGETHER = MOMENTUM.replace("(1, {}, may-alias)", "(1, {}, may-alias), {2}: (3, {}, may-alias), {3}: (4, {}, may-alias)").replace(
+    "  g = f32[256,256]{1,0} all-reduce(d)", """  u = f32[256,256]{1,0} parameter(3), metadata={op_name="weights"}
+  o = f32[256,256]{1,0} parameter(4), metadata={op_name="state.mu['u']"}
+  z = f32[8,256]{1,0} dot(y, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/dot_general"}
+  e = f32[256,256]{1,0} dot(y, z), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  da = f32[65536]{0} bitcast(d)
+  ea = f32[65536]{0} bitcast(e)
+  all = f32[131072]{0} concatenate(da, ea), dimensions={0}
+  sums = f32[131072]{0} all-reduce(all)""").replace("  n = f32", """  gs = f32[65536]{0} slice(sums), slice={[0:65536]}
+  hs = f32[65536]{0} slice(sums), slice={[65536:131072]}
+  g = f32[256,256]{1,0} bitcast(gs)
+  h = f32[256,256]{1,0} bitcast(hs)
+  k = f32[256,256]{1,0} add(o, h)
+  q = f32[256,256]{1,0} subtract(u, k)
+  n = f32""").replace("ROOT r = (f32[256,256]{1,0}, f32[256,256]{1,0}) tuple(v, n)",
+                      "ROOT r = (f32[256,256]{1,0}, f32[256,256]{1,0}, f32[256,256]{1,0}, f32[256,256]{1,0}) tuple(v, n, q, k)")
+
 # A softmax of logits whose loss is returned beside the gradient of the weights, and computed last, as XLA:CPU does: the
 # logits wait for that. With pieces, the loop that computes the loss is over before the one of the gradients begins.
 LOSS_LAST = """HloModule jit_loss, is_scheduled=true
