@@ -33,7 +33,8 @@ REMEDY_KEYS = {
     "bytes_at_peak": int, "counted_bytes": int, "saved_bytes": int, "temp_bytes": int,
     "peak_instruction": (str, type(None)), "peak_op_name": (str, type(None)),
     "peak_source_file": (str, type(None)), "peak_source_line": (int, type(None)),
-    "added_seconds": (int, float), "added_fraction": (int, float), "is_met": bool,
+    "added_seconds": (int, float), "added_fraction": (int, float), "usual_error": (int, float),
+    "is_met": bool,
 }  # fmt: skip
 
 
