@@ -7,6 +7,8 @@
     names.hlo   around each layer with names that are saved: a product, and what is computed of it by a tanh
     steps.hlo   none: layers are steps of a loop in a function that is called once, and has other lines
     drawn.hlo   none: layers drop rows by numbers that come from integers, for all layers before the first one
+    told.hlo    none: layers are told the time, of which XLA makes what each one needs before the first one
+    narrow.hlo  none: a last layer of one number, whose product XLA leaves without a place in the program
 
     build/venv/bin/python scripts/samples/dump_checkpoints.py     # needs JAX
 """
@@ -59,6 +61,32 @@ def network(block, layers, x):
     return x
 
 
+def told_layer(weights, x, time):
+    import jax
+    hidden = x @ weights[0]
+    told = time @ weights[0]
+    return x + jax.nn.silu(hidden + told) @ weights[1]
+
+
+def told(layers, x, time):
+    import jax.numpy as jnp
+    x = jnp.sort(jnp.sort(x), 0)  # which takes longer than the projections of the time
+    for weights in layers:
+        x = told_layer(weights, x, time)
+    return x
+
+
+def wide_layer(weights, x):
+    import jax
+    return jax.nn.silu(x @ weights[0])
+
+
+def narrow(layers, x, last):
+    for weights in layers:
+        x = wide_layer(weights, x)
+    return (x @ last)[:, 0]
+
+
 def program(name):
     import jax
     saves = jax.checkpoint_policies.dots_saveable
@@ -70,6 +98,8 @@ def program(name):
         "names": lambda layers, x: network(jax.checkpoint(named_layer, policy=names), layers, x),
         "steps": steps,
         "drawn": drawn,
+        "told": told,
+        "narrow": narrow,
     }[name]
 
 
@@ -86,8 +116,10 @@ def compile_program(name):
     def shape(*dims):
         return jax.ShapeDtypeStruct(dims, jnp.float32)
     layers = [(shape(WIDTH, 4 * WIDTH), shape(4 * WIDTH, WIDTH)) for _ in range(LAYERS)]
-    more = [jax.ShapeDtypeStruct((BATCH,), jnp.int32)] if name == "drawn" else []
-    jax.jit(step, donate_argnums=0).lower(layers, shape(BATCH, WIDTH), *more).compile()
+    if name == "narrow":
+        layers = [(shape(WIDTH if i == 0 else 4 * WIDTH, 4 * WIDTH),) for i in range(LAYERS)]
+    more = {"drawn": [jax.ShapeDtypeStruct((BATCH,), jnp.int32)], "told": [shape(BATCH, WIDTH)], "narrow": [shape(4 * WIDTH, 1)]}
+    jax.jit(step, donate_argnums=0).lower(layers, shape(BATCH, WIDTH), *more.get(name, [])).compile()
 
 
 def dump(name):
@@ -106,5 +138,5 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         compile_program(sys.argv[1])
     else:
-        for one in ("whole", "merged", "saves", "names", "steps", "drawn"):
+        for one in ("whole", "merged", "saves", "names", "steps", "drawn", "told", "narrow"):
             dump(one)

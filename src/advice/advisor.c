@@ -195,6 +195,19 @@ static bool is_worth_its_time(const Advisor *advisor, const rh_remedy *remedy) {
          2 * (double)remedy->saved_bytes >= remedy->added_fraction * whole;
 }
 
+/* What scripts/check/advice has found (man/advise.md). What other kinds of advice are about, such
+ * as smaller batches, no patcher has applied to many programs. */
+static double usual_error_of(const Advisor *advisor, const rh_remedy *remedy) {
+  bool is_cpu = strcmp(advisor->module->backend.target->name, "cpu") == 0;
+  const char *kind = remedy->kind;
+  if (strncmp(kind, "donate", 6) == 0) return 0.05;
+  if (advisor->is_later) return 0.25; /* on what an earlier step has simulated */
+  if (strncmp(kind, "checkpoint", 10) == 0) return is_cpu && !remedy->policy.length ? 0.05 : 0.15;
+  bool is_measured = strncmp(kind, "chunk", 5) == 0 || strcmp(kind, "nested-scan") == 0 ||
+                     strcmp(kind, "in-turn") == 0;
+  return is_measured ? 0.15 : 0.25;
+}
+
 static bool add_measured(Advisor *advisor, const rh_remedy *draft, rh_module *after,
                          const Measured *given, bool is_sketch) {
   const Measured *before = &advisor->before;
@@ -209,6 +222,7 @@ static bool add_measured(Advisor *advisor, const rh_remedy *draft, rh_module *af
   remedy.peak_source_line = measured.peak_source_line;
   remedy.added_seconds = measured.seconds - before->seconds;
   remedy.added_fraction = before->seconds > 0 ? remedy.added_seconds / before->seconds : 0;
+  remedy.usual_error = usual_error_of(advisor, &remedy);
   remedy.is_met = advisor->request->limit_bytes != INT64_MAX &&
                   measured.counted_bytes <= advisor->request->limit_bytes;
   bool stays = remedy.saved_bytes > 0 &&

@@ -149,9 +149,7 @@ static bool is_form(Opcode opcode) {
   }
 }
 
-/* Whether an instruction only gives another form to what the computation is given: an order that
- * goes by breadth does that to all weights before the first call. */
-static bool is_form_of_given(const Module *module, InstId id) {
+bool layer_is_form_of_given(const Module *module, InstId id) {
   for (; inst_get(module, id)->opcode != OPCODE_PARAMETER; id = inst_operand(module, id, 0)) {
     const Instruction *inst = inst_get(module, id);
     bool is_fusion = inst->opcode == OPCODE_FUSION;
@@ -171,7 +169,7 @@ static bool is_form_of_given(const Module *module, InstId id) {
 bool role_tells_calls(const Finder *finder, InstId id) {
   const Module *module = finder->forward->module;
   return layer_is_work(module, id) && finder->is_of_floats[id] && !finder->is_copy[id] &&
-         !is_form_of_given(module, id);
+         !layer_is_form_of_given(module, id);
 }
 
 /* ---- how often a function is called ---- */
@@ -311,9 +309,15 @@ static Role with_last_call(const Finder *finder, const Layers *layers, const Rol
   return found;
 }
 
+static SchedPos span_of(const Role *role) {
+  return role->last - role->first;
+}
+
 /* The number that most roles have is how often the function is called, at most `most_calls`; the
  * first role that has it marks where each call begins. A role that a call has several times is
- * none.
+ * none, and neither is one whose occurrences lie beside each other: an order that goes by breadth
+ * has what reads arguments alone, such as a projection of the time, of all calls before the first
+ * one.
  */
 Role roles_begin(const Finder *finder, const Layers *layers, const Roles *roles,
                  uint32_t most_calls) {
@@ -329,9 +333,16 @@ Role roles_begin(const Finder *finder, const Layers *layers, const Roles *roles,
     most = alike;
     best = roles->list.data[i];
   }
+  SchedPos widest = 0;
   for (uint32_t i = 0; i < roles->list.len; i++) {
     const Role *role = &roles->list.data[i];
-    if (role->count == best.count && role->first < best.first) best = *role;
+    if (role->count == best.count && span_of(role) > widest) widest = span_of(role);
+  }
+  for (uint32_t i = 0; i < roles->list.len; i++) {
+    const Role *role = &roles->list.data[i];
+    bool is_spread = role->count == best.count && 2 * span_of(role) >= widest;
+    bool is_better = role->first < best.first || 2 * span_of(&best) < widest;
+    if (is_spread && is_better) best = *role;
   }
   return with_last_call(finder, layers, roles, best, most_calls);
 }

@@ -8,6 +8,7 @@
 
 #include "advice/frames.h"
 #include "advice/layers.h"
+#include "advice/piece_loops.h"
 #include "advice/region_role.h"
 #include "advice/sample_gradients.h"
 #include "advice/shrink.h"
@@ -60,10 +61,13 @@ static bool is_product(const Module *module, InstId id) {
 /* Whether an array has the parts of a product that XLA:GPU divides along what is summed up, and
  * adds up behind it: the program does not know them. The sum has the name of the product. */
 static bool is_divided_product(const Module *module, InstId id, const Shape *shape) {
-  if (inst_get(module, id)->users.len != 1) return false;
-  InstId user = inst_users(module, id)[0];
-  return shape_is_array(shape) && shape->rank > 1 && inst_any_fused(module, id, is_product) &&
-         inst_any_fused(module, user, is_sum_of_product);
+  if (!shape_is_array(shape) || shape->rank < 2 || !inst_any_fused(module, id, is_product))
+    return false;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len;
+       i++) { /* each adds them up for itself */
+    if (!inst_any_fused(module, inst_users(module, id)[i], is_sum_of_product)) return false;
+  }
+  return inst_get(module, id)->users.len > 0;
 }
 
 static void find_regions(Study *study) {
@@ -107,7 +111,9 @@ static bool is_boundary(const Module *module, InstId id) {
     case OPCODE_CHOLESKY:
     case OPCODE_TRIANGULAR_SOLVE: return true;
     case OPCODE_CUSTOM_CALL: return is_unknown_call(module, id);
-    default: return inst_is_root(module, id);
+    default: /* what one collective sends at once, the compiler may have put together */
+      return inst_is_root(module, id) ||
+             opcode_has((Opcode)inst_get(module, id)->opcode, OPF_COLLECTIVE);
   }
 }
 
@@ -424,12 +430,15 @@ static const char *how_to(RegionRole role) {
   }
 }
 
-static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) {
+static bool propose(Advisor *advisor, const Region *region, const bool *is_whole_user,
+                    int64_t num_chunks) {
   RegionRole role = region->use.role;
   const Shape *largest = shape_get(&advisor->module->shapes, region->shape);
   bool goes = role == REGION_ONE_HOT && largest->rank > 0; /* all of it */
   Pieces pieces = {region->size, goes ? largest->dims[0] : num_chunks};
   rh_module *made = shrink_module(advisor, shrink_region, &pieces);
+  if (region->use.is_read_back && role != REGION_ONE_HOT)
+    piece_loops_separate(advisor, made, region->comp, region->size, is_whole_user);
   bool is_of_loss = role == REGION_LOGITS || role == REGION_OUTPUTS;
   double seconds = repeated_seconds(advisor, region);
   bool is_second = role == REGION_ACTIVATION && region->use.is_read_back && has_checkpoint(advisor);
@@ -461,13 +470,13 @@ static bool propose(Advisor *advisor, const Region *region, int64_t num_chunks) 
 }
 
 /* The least number of pieces that meets the limit, or the usual number. */
-static void propose_pieces(Advisor *advisor, const Region *region) {
+static void propose_pieces(Advisor *advisor, const Region *region, const bool *is_whole_user) {
   if (advisor->request->limit_bytes == INT64_MAX) {
-    (void)propose(advisor, region, USUAL_CHUNKS);
+    (void)propose(advisor, region, is_whole_user, USUAL_CHUNKS);
     return;
   }
   for (int64_t num_chunks = 2; num_chunks <= 64; num_chunks *= 2) {
-    bool stays = propose(advisor, region, num_chunks);
+    bool stays = propose(advisor, region, is_whole_user, num_chunks);
     if (!stays) return;
     if (advisor->remedies.data[advisor->remedies.len - 1].shown.is_met) return;
   }
@@ -505,7 +514,7 @@ void advise_chunk(Advisor *advisor) {
     if (region->use.role == REGION_OUTPUTS && !region->use.is_summed &&
         !advisor_has_gradients(advisor))
       region->use.role = REGION_OTHER;
-    propose_pieces(advisor, region);
+    propose_pieces(advisor, region, is_whole_user);
     num_proposed++;
   }
 }

@@ -1,5 +1,5 @@
 #include "advice/framework.h"
-#include "advice/layers.h"
+#include "advice/layer_finder.h"
 #include "remat/algorithms/forward_end.h"
 
 static bool is_forward_name(Str name) {
@@ -48,6 +48,35 @@ static bool has_forward_inside(const Module *module, InstId id) {
   return false;
 }
 
+/* Whether an instruction is a product of what the forward part computes and of what is given. */
+static bool is_product_of_weights(const Module *module, InstId id, const bool *is_early) {
+  bool reads_early = inst_get(module, id)->opcode == OPCODE_DOT, reads_weights = false;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands && reads_early; i++) {
+    InstId operand = inst_operand(module, id, i);
+    reads_early = is_early[operand];
+    reads_weights |= layer_is_form_of_given(module, operand);
+  }
+  return reads_early && reads_weights;
+}
+
+/* The end, behind the products that directly follow and that XLA:CPU has left without names, such
+ * as that of a layer with one output. The gradients of weights are products of no weights. */
+static SchedPos with_last_products(const Module *module, Sequence sequence, SchedPos end,
+                                   Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  bool *is_early = arena_zarray(scratch, bool, module->insts.len);
+  for (SchedPos pos = 0; pos <= end; pos++)
+    is_early[sequence.ids[pos]] = true;
+  for (SchedPos pos = end + 1; pos + 1 < sequence.len; pos++) {
+    InstId id = sequence.ids[pos];
+    if (inst_op_name(module, id).len || !is_product_of_weights(module, id, is_early)) break;
+    is_early[id] = true;
+    end = pos;
+  }
+  arena_reset(scratch, mark);
+  return end;
+}
+
 /* The turn: what directly follows the forward part, reads nothing but it and has a part of it
  * inside, such as the gradient of a loss, which XLA fuses with the sum that ends the last layer. */
 static SchedPos end_of_turn(const Module *module, Sequence sequence, SchedPos end, Arena *scratch) {
@@ -71,6 +100,7 @@ ForwardPart forward_part_of(const Module *module, Sequence sequence, Arena *scra
   ForwardPart forward = {.module = module, .sequence = sequence};
   forward.end = end_by_names(module, sequence);
   bool has_names = forward.end != NO_ID;
+  if (has_names) forward.end = with_last_products(module, sequence, forward.end, scratch);
   bool has_none = !has_names && framework_of(module) == FRAMEWORK_JAX;
   if (!has_names && !has_none) forward.end = end_by_flow(module, sequence, scratch);
   forward.turn = has_names ? end_of_turn(module, sequence, forward.end, scratch) : forward.end;

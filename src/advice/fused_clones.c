@@ -49,18 +49,46 @@ static bool holds_operands(const Module *module, InstId clone, InstId reader) {
   return true;
 }
 
+/* Whether XLA would fuse an instruction with its only reader. */
+static bool is_fused(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->flags & INST_DEAD || inst->users.len != 1 || !is_loop(module, id)) return false;
+  InstId reader = inst_users(module, id)[0];
+  return is_loop(module, reader) &&
+         inst_shape(module, id)->num_elements == inst_shape(module, reader)->num_elements &&
+         holds_operands(module, id, reader);
+}
+
+/* Whether the backward part has read an instruction of the forward part, and reads its clone now.
+ */
+static bool has_lost_readers(const CheckpointChoice *choice, SchedPos pos) {
+  const CheckpointValue *value = &choice->values[pos];
+  return !value->is_kept && value->last_late != NO_ID && choice->origins[pos] == pos;
+}
+
+bool fused_is_shrunk(const Module *module, InstId id) {
+  if (!is_loop(module, id) || inst_shape(module, id)->num_elements != 1) return false;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    const Shape *shape = inst_shape(module, inst_operand(module, id, i));
+    if (shape_is_array(shape) && shape->num_elements > 1) return true;
+  }
+  return false;
+}
+
 bool fused_clones_shrink(Cloning *cloning) {
   Module *module = cloning->made->module;
+  const LateClones *clones = &cloning->choice.clones;
   bool has_changed = false;
-  for (InstId id = cloning->choice.clones.first_new; id < module->insts.len; id++) {
-    const Instruction *inst = inst_get(module, id);
-    if (inst->flags & INST_DEAD || inst->users.len != 1 || !is_loop(module, id)) continue;
-    InstId reader = inst_users(module, id)[0];
-    const Shape *shape = inst_shape(module, id), *result = inst_shape(module, reader);
-    bool is_fused = is_loop(module, reader) && shape->num_elements == result->num_elements &&
-                    holds_operands(module, id, reader);
-    if (!is_fused) continue;
-    inst_get(module, id)->shape = rewrite_scalar(&cloning->rewrite, (ElementType)shape->type);
+  for (InstId id = 0; id < module->insts.len; id++) {
+    bool is_meant = id >= clones->first_new;
+    if (!is_meant) {
+      SchedPos pos = clones->positions[id];
+      is_meant = pos != NO_ID && pos <= clones->early_end && clones->sequence.ids[pos] == id &&
+                 has_lost_readers(&cloning->choice, pos);
+    }
+    if (!is_meant || !is_fused(module, id)) continue;
+    ElementType type = (ElementType)inst_shape(module, id)->type;
+    inst_get(module, id)->shape = rewrite_scalar(&cloning->rewrite, type);
     has_changed = true;
   }
   return has_changed;

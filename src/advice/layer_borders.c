@@ -137,9 +137,41 @@ void layers_move_borders(const Finder *finder, Layers *layers, uint32_t count, u
 
 /* ---- what a position alone does not tell ---- */
 
+/* Whether a product without a place would be one more than any earlier call has. XLA:CPU leaves the
+ * product by a narrow last layer without one, and it is not a part of the function before it. */
+static bool is_one_more_product(const Finder *finder, const Layers *layers, SchedPos pos,
+                                uint32_t instance) {
+  enum { MOST_COUNTED = 64 };
+  const ForwardPart *forward = finder->forward;
+  uint32_t counts[MOST_COUNTED] = {0}, most = 0;
+  bool is_last = instance > 0 && instance + 1 == layers->num_instances && instance < MOST_COUNTED;
+  if (!is_last || !finder->is_product[forward->sequence.ids[pos]]) return false;
+  for (SchedPos other = 0; other < pos; other++) {
+    uint32_t of = layers->instance_of[other];
+    if (of <= instance) counts[of] += finder->is_product[forward->sequence.ids[other]];
+  }
+  for (uint32_t i = 0; i < instance; i++)
+    most = counts[i] > most ? counts[i] : most;
+  return counts[instance] >= most;
+}
+
+/* The last call of which something without a place is computed; NO_ID if there is none: weights are
+ * put together before the first one. */
+static uint32_t call_of_nameless(const Finder *finder, const Layers *layers, SchedPos pos) {
+  const ForwardPart *forward = finder->forward;
+  InstId id = forward->sequence.ids[pos];
+  uint32_t found = layers->instance_of[pos];
+  for (uint32_t i = 0; i < inst_get(forward->module, id)->num_operands; i++) {
+    SchedPos operand = finder->positions[inst_operand(forward->module, id, i)];
+    if (operand == NO_ID || operand > forward->end) continue;
+    uint32_t instance = layers->instance_of[operand];
+    if (instance != NO_ID && (found == NO_ID || instance > found)) found = instance;
+  }
+  return found;
+}
+
 /* What has no place in the program, such as a conversion that XLA adds or a call of a kernel that
- * it makes of several operations, goes with what it is computed from, with the last call of it:
- * weights are put together before the first one. */
+ * it makes of several operations, goes with what it is computed from. */
 void layers_add_nameless(const Finder *finder, Layers *layers) {
   const ForwardPart *forward = finder->forward;
   const Module *module = forward->module;
@@ -147,14 +179,10 @@ void layers_add_nameless(const Finder *finder, Layers *layers) {
     InstId id = forward->sequence.ids[pos];
     bool is_nameless = finder->is_derived[id] && !frame_of(module, finder->named[id]) &&
                        !str_contains(inst_op_name(module, finder->named[id]), "/");
-    for (uint32_t i = 0; is_nameless && i < inst_get(module, id)->num_operands; i++) {
-      SchedPos operand = finder->positions[inst_operand(module, id, i)];
-      if (operand == NO_ID || operand > forward->end) continue;
-      uint32_t instance = layers->instance_of[operand];
-      uint32_t own = layers->instance_of[pos];
-      if (instance != NO_ID && (own == NO_ID || instance > own))
-        layers->instance_of[pos] = instance;
-    }
+    if (!is_nameless) continue;
+    uint32_t instance = call_of_nameless(finder, layers, pos);
+    if (instance != NO_ID && !is_one_more_product(finder, layers, pos, instance))
+      layers->instance_of[pos] = instance;
   }
 }
 

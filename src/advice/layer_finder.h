@@ -36,6 +36,7 @@ typedef struct Finder {
   InstId *named;       /* by InstId: what has the metadata for it, itself or one inside of it */
   bool *is_derived;    /* by InstId: computed from a parameter of the computation */
   bool *is_of_floats;  /* by InstId: from a parameter, or an element of one, of floats */
+  bool *is_product;    /* by InstId: find_products() */
   bool *is_copy;       /* by InstId: for the backward part, of what the forward part has, too */
   Arena *out, *scratch;
 } Finder;
@@ -91,6 +92,10 @@ Role roles_begin(const Finder *finder, const Layers *layers, const Roles *roles,
  * XLA writes it so. */
 bool layer_is_work(const Module *module, InstId id);
 bool layer_is_inner_work(const Module *module, InstId id);
+
+/* Whether an instruction only gives another form to what the computation is given: an order that
+ * goes by breadth does that to all weights before the first call. */
+bool layer_is_form_of_given(const Module *module, InstId id);
 
 /* Whether the forward part reads a value. */
 bool finder_is_read_early(const Finder *finder, InstId id);

@@ -4,6 +4,7 @@
 
 #include "advice/frames.h"
 #include "advice/layer_finder.h"
+#include "remat/algorithms/forward_end.h"
 
 /* A fusion that XLA makes of parts of others has no metadata of its own. The last instruction
  * inside of it that has some stands for it. */
@@ -303,6 +304,7 @@ LayersList layers_find(const ForwardPart *forward, Arena *out, Arena *scratch) {
     finder.named[id] = named_inside(forward->module, id);
   finder.is_derived = arena_zarray(scratch, bool, forward->module->insts.len);
   finder.is_of_floats = arena_zarray(scratch, bool, forward->module->insts.len);
+  finder.is_product = find_products(forward->module, scratch, scratch);
   finder.is_copy = arena_zarray(scratch, bool, forward->module->insts.len);
   finder_find_derived(&finder);
   finder_find_copies(&finder);

@@ -161,32 +161,46 @@ static void add_once(IdVec *list, InstId id, Arena *arena) {
   *vec_push(arena, list) = id;
 }
 
-/* What a reader of a layer's clones reads besides, from the backward part, without being computed
- * from them. */
-static void add_gradients(const Barriers *barriers, InstId reader, IdVec *gradients) {
+/* What a reader of a layer's clones reads besides, from behind the layer, without being computed
+ * from them. The gradient of the last layer may be fused with that reader, which then reads what
+ * the loss is made of. */
+static void add_gradients(const Barriers *barriers, InstId reader, SchedPos layer_end,
+                          IdVec *gradients) {
   const Module *module = barriers->module;
   const LateClones *late = &barriers->cloning->choice.clones;
   if (inst_is_pass_through(module, reader)) { /* its readers count */
     for (uint32_t u = 0; u < inst_get(module, reader)->users.len; u++)
-      add_gradients(barriers, inst_users(module, reader)[u], gradients);
+      add_gradients(barriers, inst_users(module, reader)[u], layer_end, gradients);
     return;
   }
   if (reader >= late->first_new || inst_is_root(module, reader)) return;
   for (uint32_t i = 0; i < inst_get(module, reader)->num_operands; i++) {
     InstId operand = source_of(module, inst_operand(module, reader, i));
     SchedPos pos = position_of(barriers, operand);
-    bool is_late = pos != NO_ID && pos > late->early_end;
+    bool is_late = pos != NO_ID && pos > layer_end;
     if (is_late && !barriers->is_behind[operand]) add_once(gradients, operand, barriers->arena);
   }
+}
+
+/* The position of the last instruction of the forward part that one of the clones repeats. */
+static SchedPos end_of_originals(const Barriers *barriers, const IdVec *clones) {
+  SchedPos end = 0;
+  for (uint32_t c = 0; c < clones->len; c++) {
+    InstId original = rewrite_first_original(&barriers->cloning->rewrite, clones->data[c]);
+    SchedPos pos = position_of(barriers, original);
+    if (pos != NO_ID && pos > end) end = pos;
+  }
+  return end;
 }
 
 /* The gradients that enter a layer. */
 static IdVec find_gradients(const Barriers *barriers, const IdVec *clones) {
   const Module *module = barriers->module;
+  SchedPos layer_end = end_of_originals(barriers, clones);
   IdVec gradients = {0};
   for (uint32_t c = 0; c < clones->len; c++) {
     for (uint32_t u = 0; u < inst_get(module, clones->data[c])->users.len; u++)
-      add_gradients(barriers, inst_users(module, clones->data[c])[u], &gradients);
+      add_gradients(barriers, inst_users(module, clones->data[c])[u], layer_end, &gradients);
   }
   return gradients;
 }

@@ -74,6 +74,7 @@ static void put_remedy(Writer *out, const rh_remedy *remedy) {
   put_known(out, "peak_source_line", remedy->peak_source_line);
   put_number(out, "added_seconds", remedy->added_seconds);
   put_number(out, "added_fraction", remedy->added_fraction);
+  put_number(out, "usual_error", remedy->usual_error);
   put_bool(out, "is_met", remedy->is_met);
   write_text(out, "}");
 }

@@ -1,6 +1,7 @@
 #include "advice/region_role.h"
 
 #include "advice/frames.h"
+#include "advice/fused_clones.h"
 #include "advice/layers.h"
 #include "remat/algorithms/forward_end.h"
 
@@ -203,6 +204,16 @@ static bool is_layer(const Walk *walk, InstId id) {
   return walk->is_product[id] && !is_unknown_call(walk->module, id);
 }
 
+/* Whether an instruction was of the region before an earlier step of the plan left it to its
+ * reader. */
+static bool is_shrunk_of(const Module *module, InstId id, RegionSize size) {
+  if (!fused_is_shrunk(module, id)) return false;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    if (region_has(module, inst_operand(module, id, i), size)) return true;
+  }
+  return false;
+}
+
 /* What enters the region. */
 static void walk_inside(Walk *walk, InstId id) {
   const Module *module = walk->module;
@@ -224,7 +235,7 @@ static void walk_outside(Walk *walk, InstId id, Arena *scratch) {
   bool reads = false;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
-    reads |= region_has(module, operand, walk->size);
+    reads |= region_has(module, operand, walk->size) || is_shrunk_of(module, operand, walk->size);
     walk->is_after[id] |= walk->is_after[operand];
   }
   walk->is_after[id] |= reads;
@@ -276,6 +287,12 @@ static bool *find_backward(const Module *module, const ForwardPart *forward, Are
   return is_backward;
 }
 
+const bool *region_backward(const Advisor *advisor, CompId comp, Arena *out) {
+  ForwardPart forward =
+      forward_part_of(advisor->module, advisor->schedule->of[comp], advisor->scratch);
+  return find_backward(advisor->module, &forward, out);
+}
+
 RegionUse region_use(const Advisor *advisor, CompId comp, RegionSize size) {
   const Module *module = advisor->module;
   Sequence sequence = advisor->schedule->of[comp];
@@ -292,7 +309,7 @@ RegionUse region_use(const Advisor *advisor, CompId comp, RegionSize size) {
     InstId id = sequence.ids[pos];
     walk.use.is_read_back |= is_backward[id] && region_has(module, id, size);
     if (is_backward[id]) continue;
-    if (region_has(module, id, size)) {
+    if (region_has(module, id, size) || is_shrunk_of(module, id, size)) {
       walk_inside(&walk, id);
     } else {
       walk_outside(&walk, id, advisor->scratch);

@@ -41,6 +41,9 @@ static inline bool region_is_size(RegionSize size, int64_t elements) {
   return elements == size.elements || (size.padded > 0 && elements == size.padded);
 }
 
+/* By InstId: what of the computation belongs to the backward part. O(instructions). */
+const bool *region_backward(const Advisor *advisor, CompId comp, Arena *out);
+
 /* The arrays of this size in one computation. O(instructions). */
 RegionUse region_use(const Advisor *advisor, CompId comp, RegionSize size);
 

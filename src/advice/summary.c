@@ -10,6 +10,13 @@ static const char *bytes_text(int64_t bytes, Arena *out) {
   return arena_printf(out, "%s", human_bytes(bytes).text);
 }
 
+/* What it takes after a change: `about` where that may be off by more than a twentieth. */
+static const char *after_text(const rh_remedy *remedy, Arena *out) {
+  bool is_sure = remedy->usual_error <= 0.05;
+  return arena_printf(out, "%s%s", is_sure ? "" : "about ",
+                      human_bytes(remedy->counted_bytes).text);
+}
+
 /* The change of the modelled time, as `+4 %`. */
 static const char *time_text(double fraction, Arena *out) {
   double percent = 100 * fraction;
@@ -37,7 +44,7 @@ static const char *first_line(const rh_advice *advice, Arena *out) {
                         "%s, and the limit is %s",
                         now, limit);
   const rh_remedy *last = advice->plan[advice->num_plan - 1];
-  const char *after = bytes_text(last->counted_bytes, out);
+  const char *after = after_text(last, out);
   const char *changes = advice->num_plan == 1
                             ? "one change leads"
                             : arena_printf(out, "%zu changes lead", advice->num_plan);
@@ -55,7 +62,7 @@ rh_text advice_summary(const rh_advice *advice, Arena *out) {
   for (size_t i = 0; i < advice->num_plan; i++) {
     const rh_remedy *step = advice->plan[i];
     text = arena_printf(out, "%s\n%zu. %.*s: then %s", text, i + 1, (int)step->title.length,
-                        step->title.data, bytes_text(step->counted_bytes, out));
+                        step->title.data, after_text(step, out));
   }
   return (rh_text){text, strlen(text)};
 }

@@ -1,5 +1,6 @@
 #include "advice/updates.h"
 
+#include "advice/region_role.h"
 #include "ir/attribute.h"
 
 /* Whether an operation computes each element of its result from the same elements of its operands.
@@ -248,30 +249,33 @@ static int64_t devices_of(const Module *module, InstId id) {
   return header->num_partitions > 1 ? header->num_partitions : header->replica_count;
 }
 
-static bool is_sum_over_devices(const Module *module, InstId id, int64_t num_elements) {
-  InstId from = id;
+static bool is_all_reduce(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return opcode == OPCODE_ALL_REDUCE || opcode == OPCODE_ALL_REDUCE_START;
+}
+
+/* The sum over devices that an array of so many elements is, or a part of: XLA:GPU puts gradients
+ * together for one sum, and cuts them out of it behind that. NO_ID if it is none. */
+static InstId sum_over_devices(const Module *module, InstId id, int64_t num_elements) {
+  enum { MAX_FORMS = 16 };
   const Shape *shape = inst_shape(module, id);
-  while (inst_get(module, from)->opcode == OPCODE_GET_TUPLE_ELEMENT ||
-         inst_get(module, from)->opcode == OPCODE_ALL_REDUCE_DONE ||
-         inst_get(module, from)->opcode == OPCODE_BITCAST)
-    from = inst_operand(module, from, 0);
-  Opcode opcode = (Opcode)inst_get(module, from)->opcode;
-  return (opcode == OPCODE_ALL_REDUCE || opcode == OPCODE_ALL_REDUCE_START) &&
-         shape_is_array(shape) && shape->num_elements == num_elements;
+  if (!shape_is_array(shape) || shape->num_elements != num_elements) return NO_ID;
+  for (int i = 0; i < MAX_FORMS && !is_all_reduce(module, id); i++) {
+    bool is_form = inst_get(module, id)->opcode == OPCODE_ALL_REDUCE_DONE ||
+                   (inst_get(module, id)->num_operands == 1 && region_only_forms(module, id));
+    if (!is_form) return NO_ID;
+    id = inst_operand(module, id, 0);
+  }
+  return is_all_reduce(module, id) ? id : NO_ID;
 }
 
 int64_t update_replicas(const Module *module, InstId id, int64_t num_elements) {
   Queue queue = {.len = 0};
   visit(&queue, id);
   for (uint32_t at = 0; at < queue.len; at++) {
-    InstId from = queue.ids[at];
-    if (is_sum_over_devices(module, from, num_elements)) {
-      while (inst_get(module, from)->opcode != OPCODE_ALL_REDUCE &&
-             inst_get(module, from)->opcode != OPCODE_ALL_REDUCE_START)
-        from = inst_operand(module, from, 0);
-      return devices_of(module, from);
-    }
-    visit_sources(module, from, &queue);
+    InstId sum = sum_over_devices(module, queue.ids[at], num_elements);
+    if (sum != NO_ID) return devices_of(module, sum);
+    visit_sources(module, queue.ids[at], &queue);
   }
   return 0;
 }

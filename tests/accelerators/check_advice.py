@@ -129,7 +129,7 @@ class Judge:
         error = (said - true) / max(true, 1)
         # The patcher cuts a whole function into pieces, of which the advice may mean a part: it may come out lower. So
         # may a program on a TPU, which puts into its VMEM what fits.
-        may_be_lower = float("inf") if remedy["kind"] == "chunk" else self.target.vmem_bytes / max(true, 1)
+        may_be_lower = float("inf") if remedy["kind"] in ("chunk", "chunk-loss") else self.target.vmem_bytes / max(true, 1)
         is_right = -TOLERANCE[remedy["kind"]] <= error <= TOLERANCE[remedy["kind"]] + may_be_lower
         self.num_applied += 1
         self.num_held += is_right

@@ -309,6 +309,52 @@ ENTRY e {
 }
 """
 
+# XLA:GPU puts gradients together for one sum over devices, and cuts them out of it.
+TOGETHER = MOMENTUM.replace("(1, {}, may-alias)", "(1, {}, may-alias), {2}: (3, {}, may-alias), {3}: (4, {}, may-alias)").replace(
+    "  g = f32[256,256]{1,0} all-reduce(d)", """  u = f32[256,256]{1,0} parameter(3), metadata={op_name="weights"}
+  o = f32[256,256]{1,0} parameter(4), metadata={op_name="state.mu['u']"}
+  z = f32[8,256]{1,0} dot(y, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/dot_general"}
+  e = f32[256,256]{1,0} dot(y, z), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  da = f32[65536]{0} bitcast(d)
+  ea = f32[65536]{0} bitcast(e)
+  all = f32[131072]{0} concatenate(da, ea), dimensions={0}
+  sums = f32[131072]{0} all-reduce(all)""").replace("  n = f32", """  gs = f32[65536]{0} slice(sums), slice={[0:65536]}
+  hs = f32[65536]{0} slice(sums), slice={[65536:131072]}
+  g = f32[256,256]{1,0} bitcast(gs)
+  h = f32[256,256]{1,0} bitcast(hs)
+  k = f32[256,256]{1,0} add(o, h)
+  q = f32[256,256]{1,0} subtract(u, k)
+  n = f32""").replace("ROOT r = (f32[256,256]{1,0}, f32[256,256]{1,0}) tuple(v, n)",
+                      "ROOT r = (f32[256,256]{1,0}, f32[256,256]{1,0}, f32[256,256]{1,0}, f32[256,256]{1,0}) tuple(v, n, q, k)")
+
+# A softmax of logits whose loss is returned beside the gradient of the weights, and computed last, as XLA:CPU does: the
+# logits wait for that. With pieces, the loop that computes the loss is over before the one of the gradients begins.
+LOSS_LAST = """HloModule jit_loss, is_scheduled=true
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  h = f32[512,32]{1,0} parameter(0), metadata={op_name="h"}
+  w = f32[32,4096]{1,0} parameter(1), metadata={op_name="w"}
+  zero = f32[] constant(0)
+  z = f32[512,4096]{1,0} dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(loss)/jvp()/dot_general"}
+  e = f32[512,4096]{1,0} exponential(z), metadata={op_name="jit(loss)/jvp()/exp"}
+  s = f32[512]{0} reduce(e, zero), dimensions={1}, to_apply=sum, metadata={op_name="jit(loss)/jvp()/reduce_sum"}
+  b = f32[512,4096]{1,0} broadcast(s), dimensions={0}, metadata={op_name="jit(loss)/transpose(jvp())/broadcast_in_dim"}
+  d = f32[512,4096]{1,0} divide(e, b), metadata={op_name="jit(loss)/transpose(jvp())/div"}
+  dw = f32[32,4096]{1,0} dot(h, d), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_name="jit(loss)/transpose(jvp())/dot_general"}
+  m = f32[512]{0} reduce(z, zero), dimensions={1}, to_apply=sum, metadata={op_name="jit(loss)/jvp()/reduce_sum"}
+  l = f32[512]{0} log(s), metadata={op_name="jit(loss)/jvp()/log"}
+  t = f32[512]{0} subtract(l, m), metadata={op_name="jit(loss)/jvp()/sub"}
+  v = f32[] reduce(t, zero), dimensions={0}, to_apply=sum, metadata={op_name="jit(loss)/jvp()/reduce_sum"}
+  ROOT r = (f32[32,4096]{1,0}, f32[]) tuple(dw, v)
+}
+"""
+
 # Weights that are gathered in the forward part, and read again in the backward part; what is in between
 # takes the most memory.
 GATHERED = """HloModule jit_step, is_scheduled=true, num_partitions=4

@@ -9,7 +9,7 @@ from advise_modules import (
     UPDATE, FUSED_UPDATE, CACHES, MOMENTUM, LOGITS, BATCH_NORM, NARROW, WIDE, GATHERED, unrolled,
     WIDE_BYTES, NARROW_BYTES, RETURNED, ENSEMBLE, PADDED, ONE_HOT, COPIED,
     parts, scans, SOMETIMES, ROWS, NORMED_ROWS, COUNTED_ROWS, RETURNED_FACTORS, NEIGHBOURS, FACTORS, RETURNED_STATES,
-    CACHES_OF_ROWS, GRADIENTS_OF_ROWS, PAIRS, DIVIDED,
+    CACHES_OF_ROWS, GRADIENTS_OF_ROWS, PAIRS, DIVIDED, LOSS_LAST, TOGETHER,
 )
 from tool import GOLDEN, SAMPLES, ToolTest
 
@@ -33,7 +33,8 @@ REMEDY_KEYS = {
     "bytes_at_peak": int, "counted_bytes": int, "saved_bytes": int, "temp_bytes": int,
     "peak_instruction": (str, type(None)), "peak_op_name": (str, type(None)),
     "peak_source_file": (str, type(None)), "peak_source_line": (int, type(None)),
-    "added_seconds": (int, float), "added_fraction": (int, float), "is_met": bool,
+    "added_seconds": (int, float), "added_fraction": (int, float), "usual_error": (int, float),
+    "is_met": bool,
 }  # fmt: skip
 
 
@@ -204,6 +205,10 @@ class Advise(ToolTest):
                              ("state", [1], saved), kind)
         self.assertEqual((found["shard-state"]["num_chunks"], found["shard-state"]["confidence"]), (4, "medium"))
         self.assertIn("pinned_host", found["host-state"]["code"] if "host-state" in found else "pinned_host")
+        remedies = self.advise(self.write("together.hlo", TOGETHER))["remedies"]  # two gradients, summed up at once
+        found_there = {r["kind"]: r for r in remedies}
+        self.assertEqual(found_there["shard-state"]["parameters"], [1, 4])
+        self.assertNotIn("chunk", found_there)
         self.assertNotIn("`weights`", " ".join(r["title"] for r in found.values()))
 
     def test_logits_in_pieces(self):
@@ -214,6 +219,16 @@ class Advise(ToolTest):
         for num_chunks, remedy in found.items():
             self.assertEqual(remedy["temp_bytes"], advice["temp_bytes"] // num_chunks)
         self.assertIn("f32[512,4096]", advice["plan"][0]["title"])
+
+    def test_loss_in_pieces(self):
+        """Of a piece, the exponentials and what they are divided by are held, and the gradient of the weights is carried;
+        not the logits, which only the loss reads behind that."""
+        piece = 512 * 4096 * 4 // 8
+        gradient = 32 * 4096 * 4
+        remedy = self.remedy("chunk-loss", LOSS_LAST)
+        self.assertEqual(remedy["num_chunks"], 8)
+        self.assertGreaterEqual(remedy["temp_bytes"], 2 * piece)
+        self.assertLess(remedy["temp_bytes"], 2 * piece + gradient + piece // 8)
 
     def remedy(self, kind, text, *options, code=0):
         """The only remedy of this kind."""
@@ -444,8 +459,11 @@ ENTRY e {
 
     def test_what_the_compiler_adds(self):
         """The parts of a product that XLA:GPU divides, and what a library works in, are no arrays of the program."""
-        self.write("divided.hlo", DIVIDED)
-        self.assertEqual(self.advise("divided.hlo")["remedies"], [])
+        twice = DIVIDED.replace("  q = (f32", """  t = f32[256,256]{1,0} reduce(p, zero), dimensions={0}, to_apply=sum, metadata={op_name="jit(power)/dot_general"}
+  q = (f32""").replace("custom-call(s, a)", "custom-call(s, t)")
+        for text in (DIVIDED, twice):  # each reader adds the parts up for itself
+            self.write("divided.hlo", text)
+            self.assertNotIn("chunk", [r["kind"] for r in self.advise("divided.hlo")["remedies"]])
 
     def test_ensemble(self):
         """The samples of an ensemble come after its members; no weights have a dimension of that size."""

@@ -152,6 +152,13 @@ class Fits(AbsentTest):
     def test_tpu(self):
         self.check_device("v5e:2x2")
 
+    @unittest.skipUnless(HAS_TPU, "libtpu is not installed")
+    def test_topology_that_there_is_not(self):
+        """That is wrong usage, and no fault of the program's."""
+        self.write("program.py", SHARDED)
+        _, told = self.run_python("-m", "remat_hlo", "fit", "program:step", "--device=v5e:2x3", code=2)
+        self.assertIn("there is no device 'v5e:2x3' to compile for: ", told)
+
     @unittest.skipUnless(HAS_GPU, "JAX's plugin for CUDA is not installed")
     def test_gpu(self):
         self.check_device("h100:4")

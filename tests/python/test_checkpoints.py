@@ -672,7 +672,11 @@ class Fitting(CheckpointTest):
     def test_wrong_command(self):
         self.write("program.py", FITTING)
         for words, said in ((("program",), "is not PACKAGE.MODULE:FUNCTION"), (("program:none",), "cannot be loaded"),
-                            (("program:small", "--device=v99"), "there is no device 'v99'")):
+                            (("program:small", "--device=v99"), "there is no device 'v99'"),
+                            (("program:small", "--device=cpu:x"), "'cpu:x': a topology is as 2x2"),
+                            (("program:small", "--device=h100:0"), "'h100:0': a topology is as 2x2"),
+                            (("program:small", "--device=cpu", "--grow=0"), "the first size is at least 1"),
+                            (("program:small", "--max-compilations=0"), "the program itself is the first")):
             _, told = self.run_python("-m", "remat_hlo", "fit", *words, code=2)
             self.assertIn(said, told)
 

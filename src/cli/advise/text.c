@@ -41,8 +41,8 @@ static void print_figures(const rh_remedy *remedy, int indent, FILE *out) {
   print_bytes(remedy->counted_bytes, out);
   fputs(" (-", out);
   print_bytes(remedy->saved_bytes, out);
-  fprintf(out, "), %+.1f %% of modelled time, confidence %s\n",
-          shown_percent(remedy->added_fraction, 1), remedy->confidence);
+  fprintf(out, "), %+.1f %% of modelled time, confidence %s, temporaries usually within %.0f %%\n",
+          shown_percent(remedy->added_fraction, 1), remedy->confidence, 100 * remedy->usual_error);
   char *source = source_text(remedy->peak_source_file, remedy->peak_source_line);
   if (source) fprintf(out, "%*sthe peak is then at %s\n", indent, "", source);
   free(source);

@@ -121,7 +121,8 @@ def _export(step, arguments, named, target, folder):
     checks = [export.DisabledSafetyCheck.custom_call(name) for name in CUSTOM_CALLS]
     made = export.export(step, platforms=[target.platform], disabled_checks=checks)(*arguments, **named)
     if made.nr_devices > target.num_devices:
-        raise WrongUsage(f"the program is for {made.nr_devices} devices, {target.name} has {target.num_devices}")
+        raise WrongUsage(f"the program is for {made.nr_devices} device{'s' * (made.nr_devices != 1)}, "
+                         f"{target.name} has {target.num_devices}")
     made = dataclasses.replace(made, _get_vjp=None,
                                in_tree=jax.tree.structure(((0,) * len(made.in_avals), {})),
                                out_tree=jax.tree.structure((0,) * len(made.out_avals)))
@@ -189,6 +190,8 @@ def _read(folder, target, said, names):
     outcome = folder / "outcome.json"
     if outcome.exists():
         found = json.loads(outcome.read_text(encoding="utf-8"))
+        if "topology" in found:
+            raise WrongUsage(f"there is no device '{target.name}' to compile for: {found['topology']}")
         error = found.pop("error", "")
     elif target.platform == "tpu" and _assigned(folder) is not None:
         found, error = {}, ""

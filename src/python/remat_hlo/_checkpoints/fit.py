@@ -10,7 +10,7 @@ import typing
 
 from .. import _library as lib
 from .._module import load as load_module
-from .._refusals import needed_bytes
+from .._refusals import WrongUsage, needed_bytes
 from .._sizes import parse_size
 from . import compiling, driver
 from .file import Plan
@@ -124,6 +124,8 @@ def fit(step: typing.Any, *arguments: typing.Any, device: str | None = None, mem
     With `args_of`, a function of a size that returns the arguments, these are args_of(n), and the largest size that fits
     is looked for. A program with marked functions is compiled up to `max_compilations` times to find what a plan would
     make of it. Raises MissingPlugin where the device's compiler is not installed, and says how to get it."""
+    if args_of is not None and n < 1:
+        raise WrongUsage(f"n={n}: the first size is at least 1")
     target = find_target(device)
     offered = target.memory_bytes if mem_limit is None else parse_size(mem_limit)
     if args_of is not None:

@@ -30,6 +30,10 @@ def main(words):
     parser.add_argument("--json", metavar="FILE", help="writes all of the answer; - is stdout")
     parser.add_argument("--html", metavar="FILE", help="writes what a notebook shows")
     options = parser.parse_args(words)
+    if options.grow is not None and options.grow < 1:
+        parser.error(f"--grow={options.grow}: the first size is at least 1")
+    if options.max_compilations < 1:
+        parser.error(f"--max-compilations={options.max_compilations}: the program itself is the first")
     sys.path.insert(0, os.getcwd())
     if options.device:  # whatever it is, nothing is computed on it here: plugins need not look for devices
         os.environ.setdefault("JAX_PLATFORMS", "cpu")

@@ -67,6 +67,8 @@ def _plan(fit):
     """What makes it fit, or what comes nearest to that."""
     total = fit.plan.after["total_bytes"]
     size = "" if total is None else f", {format_bytes(total)}"
+    if total is not None and fit.offered_bytes is not None and total > fit.offered_bytes:
+        size += f", {format_bytes(total - fit.offered_bytes)} too much"
     if fit.measured.total_bytes is not None and total == fit.measured.total_bytes:
         return "no plan was found that takes less"
     return (f"with {'a plan that fits' if fit.plan.is_met else 'the best plan that was found, which does not fit'}{size}: "

@@ -62,7 +62,7 @@ def find_target(device):
         return _own_target()
     name, _, topology = str(device).partition(":")
     if name == "cpu":
-        return Target(str(device), "cpu", "cpu", num_devices=int(topology or 1))
+        return Target(str(device), "cpu", "cpu", num_devices=_product_of(topology or "1", device))
     if name in TPUS:
         tpu, topology = TPUS[name], topology or TPUS[name].topology
         chips = _product_of(topology, device)
@@ -79,10 +79,11 @@ def find_target(device):
 
 
 def _product_of(topology, device):
-    try:
-        return math.prod(int(part) for part in topology.split("x"))
-    except ValueError:
-        raise ValueError(f"'{device}': a topology is as 2x2, a number of GPUs as 4") from None
+    """The number of devices; of a topology that the device does not come in, XLA says so (worker.py)."""
+    parts = topology.split("x")
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise ValueError(f"'{device}': a topology is as 2x2, a number of GPUs or processors as 4")
+    return math.prod(int(part) for part in parts)
 
 
 def _own_target():

@@ -2,7 +2,7 @@
 compilation is stopped by ending it, and what a plugin does to its process stays there. usage: worker.py FOLDER
 
 FOLDER/order.json says what, FOLDER/program is an Exported of jax.export. FOLDER/dump gets XLA's dump, outcome.json
-what memory_analysis says or the error, module.txt the module."""
+what memory_analysis says, the error, or what the plugin says against the topology, module.txt the module."""
 
 import json
 import os
@@ -21,11 +21,11 @@ def _devices(order):
     return found.devices[:order["num_devices"]]
 
 
-def _lower(order, program):
+def _lower(order, program, devices):
     import jax
     import numpy as np
     axes = order["mesh"]
-    mesh = jax.sharding.Mesh(np.array(_devices(order)).reshape(axes["sizes"]), tuple(axes["names"]),
+    mesh = jax.sharding.Mesh(np.array(devices).reshape(axes["sizes"]), tuple(axes["names"]),
                              axis_types=tuple(jax.sharding.AxisType[one] for one in axes["types"]))
     whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
     shardings = program.in_shardings_jax(mesh)
@@ -46,7 +46,11 @@ def main():
     if order["platform"] == "cuda":
         os.environ["XLA_FLAGS"] += f" --xla_dump_to={folder / 'dump'} --xla_dump_hlo_as_text"
     program = pickle.loads((folder / "program").read_bytes())
-    lowered = _lower(order, program)
+    try:
+        devices = _devices(order)
+    except Exception as error:  # a topology that there is not
+        return _write(folder, {"topology": f"{error}"[:1000]})
+    lowered = _lower(order, program, devices)
     options = {}
     if order["platform"] == "tpu":  # which reads no XLA_FLAGS
         options = {"xla_dump_to": str(folder / "dump"), "xla_dump_hlo_as_text": True}
@@ -58,6 +62,10 @@ def main():
         (folder / "module.txt").write_text(compiled.as_text(), encoding="utf-8")
     except Exception as error:  # its text is the outcome
         outcome = {"error": f"{type(error).__name__}: {error}"[:3000]}
+    _write(folder, outcome)
+
+
+def _write(folder, outcome):
     made = folder / "outcome.json.new"
     made.write_text(json.dumps(outcome), encoding="utf-8")
     os.replace(made, folder / "outcome.json")
