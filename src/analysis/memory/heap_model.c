@@ -125,18 +125,19 @@ static int64_t bytes_of_tables(const Module *module, const LiveRanges *ranges) {
 
 /* Where other values are packed, gaps are others, too, and can be larger. Of the packing without
  * VMEM, and the one beside VMEM that takes what lives the shortest, the higher one with half of its
- * gaps on top is what XLA is allowed; or the one beside VMEM with the tables of what is brought to
- * it on top, where that is more: what lives long is read from VMEM piece by piece, and takes no
- * fewer bytes for that. Of 274 modules for four TPUs the one that went furthest into the gaps took
- * 44 % of them; others exceeded the end by up to 0.5 %, or stayed below it. Of 181 of v5e and v6e
- * that were compiled later, one exceeded it by 2.1 %, and four by 0.6 % to 1.0 %. */
+ * gaps on top is what XLA is allowed; or, if not all fits into VMEM, the one beside it with the
+ * tables of what is brought to it on top, where that is more: what lives long is read from VMEM
+ * piece by piece, and takes no fewer bytes for that. Of 274 modules for four TPUs the one that went
+ * furthest into the gaps took 44 % of them; others exceeded the end by up to 0.5 %, or stayed below
+ * it. Of 181 of v5e and v6e that were compiled later, one exceeded it by 2.1 %, and four by 0.6 %
+ * to 1.0 %. */
 static void set_range(const Module *module, const HeapAnalysis *heap, MemoryProfile *profile) {
   const BufferAssignment *assignment = &heap->assignment;
   int64_t vmem_bytes = module->backend.tpu.vmem_bytes;
   int64_t beside_bytes = assignment->heap_bytes_beside - assignment->heap_bytes;
   int64_t more_bytes = beside_bytes > 0 ? beside_bytes : 0;
   more_bytes += (profile->fragmentation_bytes + more_bytes) / 2;
-  beside_bytes += bytes_of_tables(module, &heap->ranges);
+  if (assignment->heap_bytes_beside > 0) beside_bytes += bytes_of_tables(module, &heap->ranges);
   if (more_bytes < beside_bytes) more_bytes = beside_bytes;
   if (more_bytes > vmem_bytes) more_bytes = vmem_bytes;
   int64_t less_bytes = vmem_bytes - more_bytes, temp_bytes = memory_profile_temp_bytes(profile);
