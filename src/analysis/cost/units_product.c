@@ -2,7 +2,7 @@
  * contracted elements and columns are padded to whole units. */
 #include "analysis/cost/units_internal.h"
 
-enum { ROWS = 8, WINDOW_INTS = 7 };
+enum { ROWS = 8, CELLS = 128, WIDE_CELLS = 256, WINDOW_INTS = 7 };
 
 /* The features of a convolution, by their dimensions (ir/attribute.h). */
 typedef struct Features {
@@ -32,6 +32,13 @@ static int64_t dims_product(const Shape *shape, IntSlice dims) {
   return product;
 }
 
+/* Rows that go through the same cells, 8 at a time. Wide cells are filled in the time of 128 rows.
+ */
+static double streamed_units(double tiles, int64_t cells) {
+  enum { FILLING = 128 / ROWS };
+  return cells == WIDE_CELLS ? fmax(tiles, FILLING) : tiles;
+}
+
 static double whole_units(double rows, double contracted, double columns, int64_t cells) {
   return ceil(rows / ROWS) * ceil(contracted / (double)cells) * ceil(columns / (double)cells);
 }
@@ -53,6 +60,7 @@ static Slide slide_at(IntSlice window, uint32_t dim, int64_t input) {
  * along all others. Holes of a dilated input are skipped. */
 typedef struct Positions {
   double others, last;
+  double batches; /* each with a matrix of its own in the cells; 1 = there are none */
   bool has_holes, has_batches;
 } Positions;
 
@@ -60,10 +68,11 @@ static Positions window_positions(const Module *module, InstId id) {
   IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
   const int64_t *dims = inst_attr_ints(module, id, ATTR_DIM_LABELS).data + 3; /* of the input */
   const Shape *input = cost_operand_shape(module, id, 0);
-  Positions positions = {.others = 1, .last = 1};
+  Positions positions = {.others = 1, .last = 1, .batches = 1};
   for (uint32_t dim = 0; dim < window.len / WINDOW_INTS; dim++) {
     Slide slide = slide_at(window, dim, cost_dim(input, dims[dim]));
     positions.has_batches |= slide.is_batch;
+    if (slide.is_batch) positions.batches *= slide.size;
     if (slide.is_batch) continue;
     positions.has_holes |= slide.input_dilation > 1;
     positions.others *= positions.last;
@@ -113,8 +122,9 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
     return outputs / groups * window.others * window.last * whole_units(rows, in_block, all, held);
   }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
-  return outputs * ceil(streamed / ROWS) * ceil(held / (double)cells) *
-         contracted_units(module, id, &features, contracted, cells);
+  double batches = fmin(window_positions(module, id).batches, outputs);
+  return batches * streamed_units(ceil(streamed / ROWS) * outputs / batches, cells) *
+         ceil(held / (double)cells) * contracted_units(module, id, &features, contracted, cells);
 }
 
 static double of_dot(const Module *module, InstId id, double macs, int64_t cells) {
@@ -124,7 +134,9 @@ static double of_dot(const Module *module, InstId id, double macs, int64_t cells
       (double)dims_product(lhs, inst_attr_ints(module, id, ATTR_LHS_CONTRACTING_DIMS));
   double rows = (double)cost_elements(lhs) / (batch * contracted);
   if (!(batch >= 1 && contracted >= 1 && rows >= 1)) return 0;
-  return batch * whole_units(rows, contracted, macs / (batch * contracted * rows), cells);
+  double columns = macs / (batch * contracted * rows);
+  return batch * streamed_units(ceil(rows / ROWS), cells) * ceil(contracted / (double)cells) *
+         ceil(columns / (double)cells);
 }
 
 /* f32 is multiplied as one, two or three parts of bf16 each, of whose products those that matter
@@ -192,10 +204,10 @@ static bool add_by_channel(const Module *module, InstId id, CostUnits *units) {
 }
 
 void units_add_product(const Module *module, const CostTable *table, InstId id, CostUnits *units) {
-  enum { CELLS = 128, WIDE_CELLS = 256 };
   if (add_by_channel(module, id, units)) return;
   double macs = units_of_product(module, table, id, CELLS);
   if (!(macs > 0)) return;
+  units_count(units, UNIT_PRODUCT_WINDOW, 1);
   units_count(units, UNIT_PRODUCT_MACS, macs);
   units_count(units, UNIT_PRODUCT_WIDE, units_of_product(module, table, id, WIDE_CELLS));
   units_count(units, UNIT_PRODUCT_TRANSPOSE, units_of_transposed(module, id));
