@@ -146,6 +146,12 @@ static const struct {
      "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]" V
      " fusion(p), kind=kOutput, calls=f\n",
      UNIT_PRODUCT_WINDOW, 2},
+    /* of f32 in six parts, two of 128 contracted elements fill cells of 256 */
+    {"",
+     "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]" V
+     " dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+     "operand_precision={highest,highest}\n",
+     UNIT_PRODUCT_WIDE, 16 * 3},
     /* wide cells are filled in the time of 128 rows */
     {"",
      "p = f32[8,256]" V " parameter(0)\n q = f32[256,256]" V " parameter(1)\n"

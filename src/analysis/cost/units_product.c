@@ -81,6 +81,29 @@ static Positions window_positions(const Module *module, InstId id) {
   return positions;
 }
 
+/* f32 is multiplied as one, two or three parts of bf16 each, of whose products those that matter
+ * are made: 1, 3 or 6, and where only one side has parts, 1, 2 or 3. They are added up as if what
+ * is contracted were as many times as long. */
+static double passes(const Module *module, InstId id) {
+  IntSlice precisions = inst_attr_ints(module, id, ATTR_OPERAND_PRECISION);
+  int64_t precision = 0;
+  int num_wide = 0;
+  for (uint32_t i = 0; i < precisions.len; i++)
+    precision = precisions.data[i] > precision ? precisions.data[i] : precision;
+  for (uint32_t i = 0; i < 2; i++) {
+    const Shape *side = cost_operand_shape(module, id, i);
+    if (side && shape_is_array(side) && side->type == TYPE_F32) num_wide++;
+  }
+  double parts = (double)(precision < 2 ? precision : 2) + 1;
+  if (num_wide < 2) return num_wide ? parts : 1;
+  return parts * (parts + 1) / 2;
+}
+
+static double units_of_parts(double parts, double contracted, int64_t cells) {
+  enum { LANES = 128 };
+  return ceil(parts * ceil(contracted / LANES) * LANES / (double)cells);
+}
+
 /* How many times the cells' rows of elements are contracted for an output, apart from batches: the
  * positions along the last dimension of the window are joined, those along the others are not, and
  * nor are those of a dilated input, whose holes are skipped. Padding is multiplied, too, as far as
@@ -91,13 +114,14 @@ static double contracted_units(const Module *module, InstId id, const Features *
                                double contracted, int64_t cells) {
   enum { LANES = 128 };
   Positions window = window_positions(module, id);
-  double positions = window.others * window.last, whole = ceil(contracted / (double)cells);
-  if (window.has_holes || positions <= 1) return positions * whole;
+  double positions = window.others * window.last, parts = passes(module, id);
+  if (window.has_holes || positions <= 1)
+    return positions * units_of_parts(parts, contracted, cells);
   if (window.has_batches && features->kernel_input > features->kernel_output)
-    return ceil(positions * ceil(contracted / LANES) * LANES / (double)cells);
+    return parts * ceil(positions * ceil(contracted / LANES) * LANES / (double)cells);
   double joined = window.last * ceil(contracted / ROWS) * ROWS / (double)cells;
   bool is_whole = window.has_batches || joined > 1;
-  return window.others * (is_whole ? ceil(joined) : joined);
+  return parts * window.others * (is_whole ? ceil(joined) : joined);
 }
 
 static double of_convolution(const Module *module, InstId id, int64_t cells) {
@@ -119,7 +143,8 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
     double all = columns * groups, block = all < (double)held ? all : (double)held;
     double in_block = contracted * fmax(1, block / columns);
     Positions window = window_positions(module, id);
-    return outputs / groups * window.others * window.last * whole_units(rows, in_block, all, held);
+    return passes(module, id) * outputs / groups * window.others * window.last *
+           whole_units(rows, in_block, all, held);
   }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
   double batches = fmin(window_positions(module, id).batches, outputs);
@@ -135,25 +160,8 @@ static double of_dot(const Module *module, InstId id, double macs, int64_t cells
   double rows = (double)cost_elements(lhs) / (batch * contracted);
   if (!(batch >= 1 && contracted >= 1 && rows >= 1)) return 0;
   double columns = macs / (batch * contracted * rows);
-  return batch * streamed_units(ceil(rows / ROWS), cells) * ceil(contracted / (double)cells) *
-         ceil(columns / (double)cells);
-}
-
-/* f32 is multiplied as one, two or three parts of bf16 each, of whose products those that matter
- * are made: 1, 3 or 6, and where only one side has parts, 1, 2 or 3. */
-static double passes(const Module *module, InstId id) {
-  IntSlice precisions = inst_attr_ints(module, id, ATTR_OPERAND_PRECISION);
-  int64_t precision = 0;
-  int num_wide = 0;
-  for (uint32_t i = 0; i < precisions.len; i++)
-    precision = precisions.data[i] > precision ? precisions.data[i] : precision;
-  for (uint32_t i = 0; i < 2; i++) {
-    const Shape *side = cost_operand_shape(module, id, i);
-    if (side && shape_is_array(side) && side->type == TYPE_F32) num_wide++;
-  }
-  double parts = (double)(precision < 2 ? precision : 2) + 1;
-  if (num_wide < 2) return num_wide ? parts : 1;
-  return parts * (parts + 1) / 2;
+  return batch * streamed_units(ceil(rows / ROWS), cells) *
+         units_of_parts(passes(module, id), contracted, cells) * ceil(columns / (double)cells);
 }
 
 static double units_of_product(const Module *module, const CostTable *table, InstId id,
@@ -162,10 +170,10 @@ static double units_of_product(const Module *module, const CostTable *table, Ins
   double macs = known == NO_ID ? 0 : (double)table->of[known].flops / 2;
   if (!(macs > 0)) return 0;
   switch (inst_get(module, id)->opcode) {
-    case OPCODE_CONVOLUTION: return passes(module, id) * of_convolution(module, id, cells);
+    case OPCODE_CONVOLUTION: return of_convolution(module, id, cells);
     case OPCODE_DOT:
     case OPCODE_SCALED_DOT:
-    case OPCODE_RAGGED_DOT: return passes(module, id) * of_dot(module, id, macs, cells);
+    case OPCODE_RAGGED_DOT: return of_dot(module, id, macs, cells);
     default: return 0;
   }
 }
