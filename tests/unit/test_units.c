@@ -81,7 +81,7 @@ static const struct {
      UNIT_SIMPLE, 26},
     {"",
      "p = pred[100]{0} parameter(0)\n ROOT x = pred[100,200]" T " broadcast(p), dimensions={0}\n",
-     UNIT_SPREAD_LANES, 13},
+     UNIT_SPREAD_LANES, 3 * 13},
     {"",
      "p = pred[200]{0} parameter(0)\n ROOT x = pred[100,200]" T " broadcast(p), dimensions={1}\n",
      UNIT_MASK, 26},
@@ -146,6 +146,11 @@ static const struct {
      "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]" V
      " fusion(p), kind=kOutput, calls=f\n",
      UNIT_PRODUCT_WINDOW, 2},
+    /* or less, where there is less to fill */
+    {"",
+     "p = f32[8,256]" V " parameter(0)\n q = f32[256,16]" V " parameter(1)\n"
+     "ROOT x = f32[8,16]" V " dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+     UNIT_PRODUCT_WIDE, 2},
     /* of f32 in six parts, two of 128 contracted elements fill cells of 256 */
     {"",
      "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]" V

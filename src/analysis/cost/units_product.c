@@ -32,11 +32,12 @@ static int64_t dims_product(const Shape *shape, IntSlice dims) {
   return product;
 }
 
-/* Rows that go through the same cells, 8 at a time. Wide cells are filled in the time of 128 rows.
- */
-static double streamed_units(double tiles, int64_t cells) {
-  enum { FILLING = 128 / ROWS };
-  return cells == WIDE_CELLS ? fmax(tiles, FILLING) : tiles;
+/* Rows that go through the same cells, 8 at a time. Wide cells are filled meanwhile, which takes as
+ * long as 128 rows do, or fewer where only so many are filled along either side. */
+static double streamed_units(double tiles, double held, double contracted, int64_t cells) {
+  enum { FILLED = 128 };
+  if (cells != WIDE_CELLS) return tiles;
+  return fmax(tiles, ceil(fmin(fmin(held, contracted), FILLED) / ROWS));
 }
 
 static double whole_units(double rows, double contracted, double columns, int64_t cells) {
@@ -148,7 +149,8 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
   }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
   double batches = fmin(window_positions(module, id).batches, outputs);
-  return batches * streamed_units(ceil(streamed / ROWS) * outputs / batches, cells) *
+  return batches *
+         streamed_units(ceil(streamed / ROWS) * outputs / batches, held, contracted, cells) *
          ceil(held / (double)cells) * contracted_units(module, id, &features, contracted, cells);
 }
 
@@ -160,7 +162,7 @@ static double of_dot(const Module *module, InstId id, double macs, int64_t cells
   double rows = (double)cost_elements(lhs) / (batch * contracted);
   if (!(batch >= 1 && contracted >= 1 && rows >= 1)) return 0;
   double columns = macs / (batch * contracted * rows);
-  return batch * streamed_units(ceil(rows / ROWS), cells) *
+  return batch * streamed_units(ceil(rows / ROWS), columns, contracted, cells) *
          units_of_parts(passes(module, id), contracted, cells) * ceil(columns / (double)cells);
 }
 

@@ -53,11 +53,16 @@ static double spread_rows_of(const Module *module, InstId id) {
   return rows;
 }
 
+/* A mask is made of what is spread, which has to be widened and compared, too. */
 static void add_broadcast(const Module *module, InstId id, CostUnits *units) {
+  enum { MASK_SPREADS = 3 };
   CostUnit unit = broadcast_unit(module, id);
-  units_count(units, unit,
-              unit == UNIT_SPREAD_LANES ? spread_rows_of(module, id)
-                                        : units_registers(inst_shape(module, id)));
+  const Shape *to = inst_shape(module, id);
+  if (unit != UNIT_SPREAD_LANES) {
+    units_count(units, unit, units_registers(to));
+    return;
+  }
+  units_count(units, unit, (to->type == TYPE_PRED ? MASK_SPREADS : 1) * spread_rows_of(module, id));
 }
 
 static void add_reduce(const Module *module, InstId id, CostUnits *units) {
