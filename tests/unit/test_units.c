@@ -5,6 +5,11 @@
 
 #define T "{1,0:T(8,128)}"
 #define V "{1,0:T(8,128)S(1)}"
+#define SQUARE " dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0} }\n"
+#define INNER                                                               \
+  "g { p = f32[128,128]" V " parameter(0)\n ROOT d = f32[128,128]" T SQUARE \
+  "f { a = f32[128,128]" V " parameter(0)\n p = f32[128,128]" T             \
+  " fusion(a), kind=kOutput, calls=g\n ROOT d = f32[128,128]" V SQUARE
 #define ADD "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
 
 static CostUnits units_of(const Analysed *analysed, const char *name) {
@@ -61,13 +66,22 @@ static const struct {
     /* what is the same in all lanes once for each 8 rows, however many lanes there are */
     {"", "p = f32[100]{0} parameter(0)\n ROOT x = f32[100,200]" T " broadcast(p), dimensions={0}\n",
      UNIT_SPREAD_LANES, 13},
+    /* and what is the same in all rows, or in all of other dimensions, once for all of these */
+    {"",
+     "p = f32[12]{0} parameter(0)\n"
+     "ROOT x = f32[8,12,64,200]{3,2,1,0:T(8,128)} broadcast(p), dimensions={1}\n",
+     UNIT_SPREAD_LANES, 12},
+    {"",
+     "p = f32[64]{0} parameter(0)\n"
+     "ROOT x = f32[8,12,64,200]{3,2,1,0:T(8,128)} broadcast(p), dimensions={2}\n",
+     UNIT_SPREAD_LANES, 8},
     {"", "p = f32[200]{0} parameter(0)\n ROOT x = f32[100,200]" T " broadcast(p), dimensions={1}\n",
      UNIT_SPREAD_ROWS, 26},
     {"", "p = f32[] parameter(0)\n ROOT x = f32[100,200]" T " broadcast(p), dimensions={}\n",
      UNIT_SIMPLE, 26},
     {"",
      "p = pred[100]{0} parameter(0)\n ROOT x = pred[100,200]" T " broadcast(p), dimensions={0}\n",
-     UNIT_SPREAD_LANES, 13},
+     UNIT_SPREAD_LANES, 3 * 13},
     {"",
      "p = pred[200]{0} parameter(0)\n ROOT x = pred[100,200]" T " broadcast(p), dimensions={1}\n",
      UNIT_MASK, 26},
@@ -110,6 +124,48 @@ static const struct {
      UNIT_STAGED, 26},
     {"", "p = f32[100,200]" T " parameter(0)\n ROOT x = f32[100,200]" T " negate(p)\n", UNIT_STAGED,
      0},
+    /* or ends in tiles of fewer rows than a register has, also where nothing is read */
+    {"",
+     "p = f32[16,4,32]{2,1,0:T(4,128)} parameter(0)\n"
+     "ROOT x = f32[16,4,32]{2,1,0:T(4,128)} negate(p)\n",
+     UNIT_STAGED, 16},
+    {"",
+     "p = f32[16,4,32]{2,1,0:T(4,128)} parameter(0)\n"
+     "ROOT x = f32[16,4,32]{2,1,0:T(4,128)} negate(p)\n",
+     UNIT_WRITE, 8},
+    {"",
+     "z = f32[] constant(0)\n ROOT x = f32[16,4,32]{2,1,0:T(4,128)S(1)} broadcast(z), "
+     "dimensions={}\n",
+     UNIT_KERNEL, 1},
+    /* a product that is multiplied again in the same fusion is written, and has a window */
+    {INNER,
+     "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]" V
+     " fusion(p), kind=kOutput, calls=f\n",
+     UNIT_WRITE, 16},
+    {INNER,
+     "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]" V
+     " fusion(p), kind=kOutput, calls=f\n",
+     UNIT_PRODUCT_WINDOW, 2},
+    /* or less, where there is less to fill */
+    {"",
+     "p = f32[8,256]" V " parameter(0)\n q = f32[256,16]" V " parameter(1)\n"
+     "ROOT x = f32[8,16]" V " dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+     UNIT_PRODUCT_WIDE, 2},
+    /* of f32 in six parts, two of 128 contracted elements fill cells of 256 */
+    {"",
+     "p = f32[128,128]" V " parameter(0)\n ROOT x = f32[128,128]" V
+     " dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
+     "operand_precision={highest,highest}\n",
+     UNIT_PRODUCT_WIDE, 16 * 3},
+    /* wide cells are filled in the time of 128 rows */
+    {"",
+     "p = f32[8,256]" V " parameter(0)\n q = f32[256,256]" V " parameter(1)\n"
+     "ROOT x = f32[8,256]" V " dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+     UNIT_PRODUCT_WIDE, 16},
+    {"",
+     "p = f32[8,256]" V " parameter(0)\n q = f32[256,256]" V " parameter(1)\n"
+     "ROOT x = f32[8,256]" V " dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+     UNIT_PRODUCT_MACS, 4},
     {ADD,
      "p = f32[100,200]" T " parameter(0)\n z = f32[] constant(0)\n"
      "ROOT x = f32[100]{0} reduce(p, z), dimensions={1}, to_apply=add\n",
@@ -252,7 +308,7 @@ static const struct {
     {"",
      "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
      "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf\n",
-     UNIT_PRODUCT_WIDE, 13 * 1 * 2},
+     UNIT_PRODUCT_WIDE, 16 * 1 * 2},
     {"",
      "p = f32[100,200]" T " parameter(0)\n q = f32[200,300]" T " parameter(1)\n"
      "ROOT x = f32[100,300]" T " convolution(p, q), dim_labels=bf_io->bf, "

@@ -150,6 +150,11 @@ double units_row_tiles(const Shape *shape) {
   return ceil((double)cost_dim(shape, units_minor_dim(shape, 1)) / REGISTER_ROWS);
 }
 
+bool units_has_low_tiles(const Shape *shape) {
+  if (!shape || !shape_is_array(shape) || shape->rank < 2) return false;
+  return tile_dim(shape, 1, cost_dim(shape, units_minor_dim(shape, 1))) < REGISTER_ROWS;
+}
+
 double units_row_blocks(const Shape *shape) {
   if (!shape || !shape_is_array(shape) || shape->rank != 1) return 0;
   return ceil((double)cost_elements(shape) / LANES);
@@ -194,6 +199,17 @@ static void add_fused(const CostUnits *units, CostUnits *sum) {
   sum->of[UNIT_STAGED] = staged;
 }
 
+/* What a fusion within a fusion multiplies is written to memory, as a result is, where the other
+ * one multiplies it again. */
+static void add_inner_product(const Module *module, InstId id, CostUnits *units) {
+  const Instruction *inst = inst_get(module, id);
+  bool is_read = false;
+  for (uint32_t i = 0; !is_read && i < inst->users.len; i++)
+    is_read = units_is_product(module, inst_users(module, id)[i]);
+  if (is_read && inst->opcode == OPCODE_FUSION && units->of[UNIT_PRODUCT_MACS] > 0)
+    units_count(units, UNIT_WRITE, units_pieces(inst_shape(module, id)));
+}
+
 CostUnits *units_of_comps(const Module *module, const CostTable *table, const CompId *order,
                           Arena *out) {
   CostUnits *all = arena_zarray(out, CostUnits, module->comps.len);
@@ -203,6 +219,7 @@ CostUnits *units_of_comps(const Module *module, const CostTable *table, const Co
     for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
       InstId id = comp_inst(module, order[i], k);
       CostUnits units = work_of(module, &partial, id);
+      add_inner_product(module, id, &units);
       add_fused(&units, &all[order[i]]);
     }
   }

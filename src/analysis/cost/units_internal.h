@@ -46,6 +46,9 @@ double units_lane_tiles(const Shape *shape);
 /* The blocks of 128 rows whose sums a vector has; 0 for other arrays. */
 double units_row_blocks(const Shape *shape);
 
+/* Whether tiles have fewer rows than a register. */
+bool units_has_low_tiles(const Shape *shape);
+
 /* The tiles of 8 rows that lie one below the other; 0 for a vector. */
 double units_row_tiles(const Shape *shape);
 

@@ -2,7 +2,7 @@
  * contracted elements and columns are padded to whole units. */
 #include "analysis/cost/units_internal.h"
 
-enum { ROWS = 8, WINDOW_INTS = 7 };
+enum { ROWS = 8, CELLS = 128, WIDE_CELLS = 256, WINDOW_INTS = 7 };
 
 /* The features of a convolution, by their dimensions (ir/attribute.h). */
 typedef struct Features {
@@ -32,6 +32,14 @@ static int64_t dims_product(const Shape *shape, IntSlice dims) {
   return product;
 }
 
+/* Rows that go through the same cells, 8 at a time. Wide cells are filled meanwhile, which takes as
+ * long as 128 rows do, or fewer where only so many are filled along either side. */
+static double streamed_units(double tiles, double held, double contracted, int64_t cells) {
+  enum { FILLED = 128 };
+  if (cells != WIDE_CELLS) return tiles;
+  return fmax(tiles, ceil(fmin(fmin(held, contracted), FILLED) / ROWS));
+}
+
 static double whole_units(double rows, double contracted, double columns, int64_t cells) {
   return ceil(rows / ROWS) * ceil(contracted / (double)cells) * ceil(columns / (double)cells);
 }
@@ -53,6 +61,7 @@ static Slide slide_at(IntSlice window, uint32_t dim, int64_t input) {
  * along all others. Holes of a dilated input are skipped. */
 typedef struct Positions {
   double others, last;
+  double batches; /* each with a matrix of its own in the cells; 1 = there are none */
   bool has_holes, has_batches;
 } Positions;
 
@@ -60,16 +69,40 @@ static Positions window_positions(const Module *module, InstId id) {
   IntSlice window = inst_attr_ints(module, id, ATTR_WINDOW);
   const int64_t *dims = inst_attr_ints(module, id, ATTR_DIM_LABELS).data + 3; /* of the input */
   const Shape *input = cost_operand_shape(module, id, 0);
-  Positions positions = {.others = 1, .last = 1};
+  Positions positions = {.others = 1, .last = 1, .batches = 1};
   for (uint32_t dim = 0; dim < window.len / WINDOW_INTS; dim++) {
     Slide slide = slide_at(window, dim, cost_dim(input, dims[dim]));
     positions.has_batches |= slide.is_batch;
+    if (slide.is_batch) positions.batches *= slide.size;
     if (slide.is_batch) continue;
     positions.has_holes |= slide.input_dilation > 1;
     positions.others *= positions.last;
     positions.last = slide.size / slide.input_dilation;
   }
   return positions;
+}
+
+/* f32 is multiplied as one, two or three parts of bf16 each, of whose products those that matter
+ * are made: 1, 3 or 6, and where only one side has parts, 1, 2 or 3. They are added up as if what
+ * is contracted were as many times as long. */
+static double passes(const Module *module, InstId id) {
+  IntSlice precisions = inst_attr_ints(module, id, ATTR_OPERAND_PRECISION);
+  int64_t precision = 0;
+  int num_wide = 0;
+  for (uint32_t i = 0; i < precisions.len; i++)
+    precision = precisions.data[i] > precision ? precisions.data[i] : precision;
+  for (uint32_t i = 0; i < 2; i++) {
+    const Shape *side = cost_operand_shape(module, id, i);
+    if (side && shape_is_array(side) && side->type == TYPE_F32) num_wide++;
+  }
+  double parts = (double)(precision < 2 ? precision : 2) + 1;
+  if (num_wide < 2) return num_wide ? parts : 1;
+  return parts * (parts + 1) / 2;
+}
+
+static double units_of_parts(double parts, double contracted, int64_t cells) {
+  enum { LANES = 128 };
+  return ceil(parts * ceil(contracted / LANES) * LANES / (double)cells);
 }
 
 /* How many times the cells' rows of elements are contracted for an output, apart from batches: the
@@ -82,13 +115,14 @@ static double contracted_units(const Module *module, InstId id, const Features *
                                double contracted, int64_t cells) {
   enum { LANES = 128 };
   Positions window = window_positions(module, id);
-  double positions = window.others * window.last, whole = ceil(contracted / (double)cells);
-  if (window.has_holes || positions <= 1) return positions * whole;
+  double positions = window.others * window.last, parts = passes(module, id);
+  if (window.has_holes || positions <= 1)
+    return positions * units_of_parts(parts, contracted, cells);
   if (window.has_batches && features->kernel_input > features->kernel_output)
-    return ceil(positions * ceil(contracted / LANES) * LANES / (double)cells);
+    return parts * ceil(positions * ceil(contracted / LANES) * LANES / (double)cells);
   double joined = window.last * ceil(contracted / ROWS) * ROWS / (double)cells;
   bool is_whole = window.has_batches || joined > 1;
-  return window.others * (is_whole ? ceil(joined) : joined);
+  return parts * window.others * (is_whole ? ceil(joined) : joined);
 }
 
 static double of_convolution(const Module *module, InstId id, int64_t cells) {
@@ -110,11 +144,14 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
     double all = columns * groups, block = all < (double)held ? all : (double)held;
     double in_block = contracted * fmax(1, block / columns);
     Positions window = window_positions(module, id);
-    return outputs / groups * window.others * window.last * whole_units(rows, in_block, all, held);
+    return passes(module, id) * outputs / groups * window.others * window.last *
+           whole_units(rows, in_block, all, held);
   }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
-  return outputs * ceil(streamed / ROWS) * ceil(held / (double)cells) *
-         contracted_units(module, id, &features, contracted, cells);
+  double batches = fmin(window_positions(module, id).batches, outputs);
+  return batches *
+         streamed_units(ceil(streamed / ROWS) * outputs / batches, held, contracted, cells) *
+         ceil(held / (double)cells) * contracted_units(module, id, &features, contracted, cells);
 }
 
 static double of_dot(const Module *module, InstId id, double macs, int64_t cells) {
@@ -124,24 +161,9 @@ static double of_dot(const Module *module, InstId id, double macs, int64_t cells
       (double)dims_product(lhs, inst_attr_ints(module, id, ATTR_LHS_CONTRACTING_DIMS));
   double rows = (double)cost_elements(lhs) / (batch * contracted);
   if (!(batch >= 1 && contracted >= 1 && rows >= 1)) return 0;
-  return batch * whole_units(rows, contracted, macs / (batch * contracted * rows), cells);
-}
-
-/* f32 is multiplied as one, two or three parts of bf16 each, of whose products those that matter
- * are made: 1, 3 or 6, and where only one side has parts, 1, 2 or 3. */
-static double passes(const Module *module, InstId id) {
-  IntSlice precisions = inst_attr_ints(module, id, ATTR_OPERAND_PRECISION);
-  int64_t precision = 0;
-  int num_wide = 0;
-  for (uint32_t i = 0; i < precisions.len; i++)
-    precision = precisions.data[i] > precision ? precisions.data[i] : precision;
-  for (uint32_t i = 0; i < 2; i++) {
-    const Shape *side = cost_operand_shape(module, id, i);
-    if (side && shape_is_array(side) && side->type == TYPE_F32) num_wide++;
-  }
-  double parts = (double)(precision < 2 ? precision : 2) + 1;
-  if (num_wide < 2) return num_wide ? parts : 1;
-  return parts * (parts + 1) / 2;
+  double columns = macs / (batch * contracted * rows);
+  return batch * streamed_units(ceil(rows / ROWS), columns, contracted, cells) *
+         units_of_parts(passes(module, id), contracted, cells) * ceil(columns / (double)cells);
 }
 
 static double units_of_product(const Module *module, const CostTable *table, InstId id,
@@ -150,10 +172,10 @@ static double units_of_product(const Module *module, const CostTable *table, Ins
   double macs = known == NO_ID ? 0 : (double)table->of[known].flops / 2;
   if (!(macs > 0)) return 0;
   switch (inst_get(module, id)->opcode) {
-    case OPCODE_CONVOLUTION: return passes(module, id) * of_convolution(module, id, cells);
+    case OPCODE_CONVOLUTION: return of_convolution(module, id, cells);
     case OPCODE_DOT:
     case OPCODE_SCALED_DOT:
-    case OPCODE_RAGGED_DOT: return passes(module, id) * of_dot(module, id, macs, cells);
+    case OPCODE_RAGGED_DOT: return of_dot(module, id, macs, cells);
     default: return 0;
   }
 }
@@ -192,10 +214,10 @@ static bool add_by_channel(const Module *module, InstId id, CostUnits *units) {
 }
 
 void units_add_product(const Module *module, const CostTable *table, InstId id, CostUnits *units) {
-  enum { CELLS = 128, WIDE_CELLS = 256 };
   if (add_by_channel(module, id, units)) return;
   double macs = units_of_product(module, table, id, CELLS);
   if (!(macs > 0)) return;
+  units_count(units, UNIT_PRODUCT_WINDOW, 1);
   units_count(units, UNIT_PRODUCT_MACS, macs);
   units_count(units, UNIT_PRODUCT_WIDE, units_of_product(module, table, id, WIDE_CELLS));
   units_count(units, UNIT_PRODUCT_TRANSPOSE, units_of_transposed(module, id));

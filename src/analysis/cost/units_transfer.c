@@ -4,9 +4,9 @@
 /* What is moved, in pieces. */
 typedef struct Transfers {
   double from_hbm, from_vmem, to_hbm, to_vmem;
-  double narrow, wide; /* registers of the largest result of less than 32 bits, and of the others */
+  double narrow, wide; /* registers of the largest result that is_narrow(), and of the others */
   double row_blocks;   /* of the longest vector of results */
-  double row_tiles;    /* of the tallest array */
+  double row_tiles;    /* of the tallest array; of one in low tiles, all registers */
   bool has_operands;
   bool is_spread; /* a broadcast alone, within VMEM */
 } Transfers;
@@ -67,9 +67,11 @@ static InstId writer_of(const Module *module, InstId id, uint32_t index) {
   return has_elements ? inst_operand(module, root, index) : root;
 }
 
+/* Whether it is not what registers are: of less than 32 bits, or in tiles of fewer rows. */
 static bool is_narrow(const Shape *shape) {
   enum { REGISTER_BITS = 32 };
-  return shape->type == TYPE_PRED || type_info((ElementType)shape->type)->bits < REGISTER_BITS;
+  return shape->type == TYPE_PRED || type_info((ElementType)shape->type)->bits < REGISTER_BITS ||
+         units_has_low_tiles(shape);
 }
 
 static void add_result(const Module *module, InstId id, uint32_t index, const Shape *shape,
@@ -82,7 +84,8 @@ static void add_result(const Module *module, InstId id, uint32_t index, const Sh
   double *largest = is_narrow(shape) ? &moved->narrow : &moved->wide;
   *largest = fmax(*largest, registers);
   moved->row_blocks = fmax(moved->row_blocks, units_row_blocks(shape));
-  if (share >= 1) moved->row_tiles = fmax(moved->row_tiles, units_row_tiles(shape));
+  double row_tiles = units_has_low_tiles(shape) ? registers : units_row_tiles(shape);
+  if (share >= 1) moved->row_tiles = fmax(moved->row_tiles, row_tiles);
 }
 
 static Transfers transfers_of(const Module *module, const CostTable *table, InstId id) {
@@ -173,7 +176,7 @@ static void add_staged(const Transfers *moved, bool is_windowed, CostUnits *unit
  * of their own. */
 static void add_windowed(const Transfers *moved, CostUnits *units) {
   bool comes = moved->from_hbm > 0, goes = moved->to_hbm > 0;
-  units_count(units, UNIT_PRODUCT_WINDOW, 1);
+  if (units->of[UNIT_PRODUCT_WINDOW] <= 0) units_count(units, UNIT_PRODUCT_WINDOW, 1);
   units_count(units, UNIT_KERNEL, (comes ? 1 : 0) + (goes ? 1 : 0));
   units_count(units, UNIT_READ, moved->from_hbm);
   units_count(units, UNIT_FUSED_PIECES, moved->from_hbm + moved->to_hbm);
@@ -182,7 +185,7 @@ static void add_windowed(const Transfers *moved, CostUnits *units) {
 
 static void add_moved(const Module *module, InstId id, const Transfers *moved, CostUnits *units) {
   bool is_fusion = inst_get(module, id)->opcode == OPCODE_FUSION;
-  bool moves = moved->to_hbm > 0 || moved->has_operands || is_fusion;
+  bool moves = moved->to_hbm > 0 || moved->has_operands || is_fusion || units->of[UNIT_STAGED] > 0;
   units_count(units, moves ? UNIT_KERNEL : UNIT_UNREAD, 1);
   units_count(units, UNIT_READ, moved->from_hbm);
   if (!moved->is_spread) units_count(units, UNIT_READ_VMEM, moved->from_vmem);

@@ -39,13 +39,30 @@ static CostUnit reduce_unit(const Module *module, InstId id) {
   return ints_have(reduced, units_minor_dim(from, 1)) ? UNIT_REDUCE_ROWS : UNIT_REDUCE;
 }
 
-/* What is the same in all lanes is brought there once for all registers that have the same rows. */
-static void add_broadcast(const Module *module, InstId id, CostUnits *units) {
+/* What is the same in all lanes is brought there once for all registers that have the same rows of
+ * the operand. */
+static double spread_rows_of(const Module *module, InstId id) {
   const Shape *to = inst_shape(module, id);
+  IntSlice kept = inst_attr_ints(module, id, ATTR_DIMENSIONS);
+  double rows = units_registers(to) / units_lane_tiles(to);
+  for (uint32_t i = 1; i < to->rank; i++) {
+    int64_t dim = units_minor_dim(to, i);
+    if (ints_have(kept, dim)) continue;
+    rows /= i == 1 ? units_row_tiles(to) : (double)cost_dim(to, dim);
+  }
+  return rows;
+}
+
+/* A mask is made of what is spread, which has to be widened and compared, too. */
+static void add_broadcast(const Module *module, InstId id, CostUnits *units) {
+  enum { MASK_SPREADS = 3 };
   CostUnit unit = broadcast_unit(module, id);
-  double registers = units_registers(to);
-  units_count(units, unit,
-              unit == UNIT_SPREAD_LANES ? registers / units_lane_tiles(to) : registers);
+  const Shape *to = inst_shape(module, id);
+  if (unit != UNIT_SPREAD_LANES) {
+    units_count(units, unit, units_registers(to));
+    return;
+  }
+  units_count(units, unit, (to->type == TYPE_PRED ? MASK_SPREADS : 1) * spread_rows_of(module, id));
 }
 
 static void add_reduce(const Module *module, InstId id, CostUnits *units) {

@@ -1,0 +1,1 @@
+report range_read.hlo --quiet --json=-
