@@ -213,12 +213,18 @@ class Advise(ToolTest):
 
     def test_logits_in_pieces(self):
         (self.dir / "logits.hlo").write_text(LOGITS)
-        advice = self.advise("logits.hlo", "--mem-limit=30%")
+        advice = self.advise("logits.hlo", "--mem-limit=5%")
         found = {r["num_chunks"]: r for r in advice["remedies"] if r["kind"] == "chunk-loss"}
         self.assertEqual(advice["plan"][0]["num_chunks"], max(found))
         for num_chunks, remedy in found.items():
             self.assertEqual(remedy["temp_bytes"], advice["temp_bytes"] // num_chunks)
         self.assertIn("f32[512,4096]", advice["plan"][0]["title"])
+        shown = self.expect(0, "advise", "logits.hlo", "--mem-limit=5%").out.partition("each other change")[2]
+        others = sorted(set(found) - {max(found)}, reverse=True)
+        self.assertGreater(len(others), 1)
+        self.assertEqual(shown.count("compute the logits and their loss in"), 1)
+        numbers = re.search(r"    with (\d+) instead: [^,\n]*(.*)", shown)
+        self.assertEqual([int(n) for n in (numbers[1], *re.findall(r", (\d+): ", numbers[2]))], others[1:])
 
     def test_loss_in_pieces(self):
         """Of a piece, the exponentials and what they are divided by are held, and the gradient of the weights is carried;

@@ -61,18 +61,57 @@ static bool is_text(rh_text a, rh_text b) {
   return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 
+/* Whether two changes are one, with another number of pieces. */
+static bool is_same_change(const rh_remedy *a, const rh_remedy *b) {
+  return a->num_chunks > 0 && b->num_chunks > 0 && strcmp(a->kind, b->kind) == 0 &&
+         a->source_line == b->source_line && is_text(a->source_file, b->source_file) &&
+         is_text(a->function, b->function) && is_text(a->scope, b->scope) &&
+         is_text(a->argument, b->argument) && is_text(a->policy, b->policy);
+}
+
+/* Whether a change is another one than what the plan begins with. */
+static bool is_other(const rh_advice *advice, const rh_remedy *remedy) {
+  return !advice->num_plan || !is_text(advice->plan[0]->title, remedy->title);
+}
+
+/* Whether it is shown with an earlier change. */
+static bool is_shown_before(const rh_advice *advice, size_t number) {
+  bool is_shown = false;
+  for (size_t i = 0; i < number && !is_shown; i++)
+    is_shown = is_other(advice, advice->remedies[i]) &&
+               is_same_change(advice->remedies[i], advice->remedies[number]);
+  return is_shown;
+}
+
+/* What the same change comes to with other numbers of pieces. */
+static void print_other_numbers(const rh_advice *advice, size_t number, FILE *out) {
+  const rh_remedy *shown = advice->remedies[number];
+  bool is_first = true;
+  for (size_t i = number + 1; i < advice->num_remedies; i++) {
+    const rh_remedy *remedy = advice->remedies[i];
+    if (!is_other(advice, remedy) || !is_same_change(shown, remedy)) continue;
+    fprintf(out, is_first ? "    with %" PRId64 " instead: " : ", %" PRId64 ": ",
+            remedy->num_chunks);
+    print_bytes(remedy->counted_bytes, out);
+    is_first = false;
+  }
+  if (!is_first) fputc('\n', out);
+}
+
 /* The changes, each alone, but the one that the plan begins with. */
 static void print_others(const AdviseJob *job, const Terminal *terminal, size_t top) {
   const rh_advice *advice = job->advice;
-  const rh_remedy *first = advice->num_plan ? advice->plan[0] : NULL;
   size_t number = 0;
   for (size_t i = 0; i < advice->num_remedies; i++) {
     const rh_remedy *remedy = advice->remedies[i];
-    if (first && is_text(first->title, remedy->title)) continue;
+    if (!is_other(advice, remedy) || is_shown_before(advice, i)) continue;
     if (number == 0)
-      terminal_heading(terminal, first ? "each other change alone, on the module as it is"
-                                       : "each change alone, on the module as it is");
-    if (number++ < top) print_remedy(remedy, number, terminal->out);
+      terminal_heading(terminal, advice->num_plan
+                                     ? "each other change alone, on the module as it is"
+                                     : "each change alone, on the module as it is");
+    if (number++ >= top) continue;
+    print_remedy(remedy, number, terminal->out);
+    print_other_numbers(advice, i, terminal->out);
   }
   if (number > top) fprintf(terminal->out, "\n(%zu more; --top shows them)\n", number - top);
 }
