@@ -951,11 +951,13 @@ class Faults(PackageTest):
 
     def test_ctrl_c_while_the_main_thread_is_outside_of_python(self):
         """Python tells the main thread when that comes back, and another thread at once."""
-        events = []
+        events, is_about_to = [], threading.Event()
 
         def work():
             try:
                 with _interrupts.noted() as found:
+                    is_about_to.wait()
+                    time.sleep(0.2)  # the main thread is there now, for a second or two
                     os.kill(os.getpid(), signal.SIGINT)
                     end = time.monotonic() + 60
                     while not found.is_pressed and time.monotonic() < end:
@@ -966,7 +968,9 @@ class Faults(PackageTest):
         thread = threading.Thread(target=work)
         with self.assertRaises(KeyboardInterrupt), _interrupts.wakeups.heard():
             thread.start()
-            hashlib.pbkdf2_hmac("sha256", b"", b"", 5000000)
+            is_about_to.set()
+            while True:
+                hashlib.pbkdf2_hmac("sha256", b"", b"", 5000000)
         events.append("the main thread")
         thread.join()
         self.assertEqual(events, ["the thread", "the main thread"])
