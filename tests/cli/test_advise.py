@@ -105,6 +105,7 @@ class Advise(ToolTest):
                           for r in advice["remedies"]],
                          [("donate", "state", [0], 16384, "high"), ("donate", "batch", [1], 16384, "low")])
         self.assertIn('donate_argnames=("state",)', advice["plan"][0]["code"])
+        self.assertEqual([r["usual_error"] for r in advice["remedies"]], [0.05, 0.05])
         donated = UPDATE.replace("is_scheduled=true,", "is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) },")
         (self.dir / "donated.hlo").write_text(donated)
         self.assertEqual(self.advise("donated.hlo")["remedies"], [])
@@ -218,6 +219,8 @@ class Advise(ToolTest):
         self.assertEqual(advice["plan"][0]["num_chunks"], max(found))
         for num_chunks, remedy in found.items():
             self.assertEqual(remedy["temp_bytes"], advice["temp_bytes"] // num_chunks)
+            self.assertEqual(remedy["usual_error"], 0.15)
+        self.assertEqual({r["usual_error"] for r in advice["remedies"] if r["kind"] == "microbatches"}, {0.25})
         self.assertIn("f32[512,4096]", advice["plan"][0]["title"])
         shown = self.expect(0, "advise", "logits.hlo", "--mem-limit=5%").out.partition("each other change")[2]
         others = sorted(set(found) - {max(found)}, reverse=True)
