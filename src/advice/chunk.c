@@ -117,24 +117,12 @@ static bool is_boundary(const Module *module, InstId id) {
   }
 }
 
-/* Whether the result has the dimensions of an argument, as the gradient of weights has. */
-static bool has_size_of_argument(const Module *module, InstId id) {
-  const Computation *entry = comp_get(module, module->entry);
-  for (uint32_t i = 0; i < entry->params.len; i++) {
-    InstId param = id_list(module, entry->params)[i];
-    if (region_elements(module, inst_get(module, param)->shape) ==
-        region_elements(module, inst_get(module, id)->shape))
-      return true;
-  }
-  return false;
-}
-
 /* Whether `outside`, which enters or leaves the region at `user`, is weights, a table that is
  * looked up, or their gradients. Pieces use these as a whole, and add up what their gradients are;
  * an array of which the region has each element is divided with it. */
 static bool is_used_whole(const Module *module, const bool *is_whole_user, InstId outside,
                           InstId user) {
-  return is_whole_user[user] && has_size_of_argument(module, outside);
+  return is_whole_user[user] && region_has_size_of_argument(module, outside);
 }
 
 /* Whether all that enters and leaves the region is smaller than half of it. */

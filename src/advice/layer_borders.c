@@ -137,22 +137,19 @@ void layers_move_borders(const Finder *finder, Layers *layers, uint32_t count, u
 
 /* ---- what a position alone does not tell ---- */
 
+/* The calls whose products are counted. */
+enum { MOST_COUNTED = 64 };
+
 /* Whether a product without a place would be one more than any earlier call has. XLA:CPU leaves the
  * product by a narrow last layer without one, and it is not a part of the function before it. */
-static bool is_one_more_product(const Finder *finder, const Layers *layers, SchedPos pos,
+static bool is_one_more_product(const Layers *layers, const uint32_t *num_products,
                                 uint32_t instance) {
-  enum { MOST_COUNTED = 64 };
-  const ForwardPart *forward = finder->forward;
-  uint32_t counts[MOST_COUNTED] = {0}, most = 0;
+  uint32_t most = 0;
   bool is_last = instance > 0 && instance + 1 == layers->num_instances && instance < MOST_COUNTED;
-  if (!is_last || !finder->is_product[forward->sequence.ids[pos]]) return false;
-  for (SchedPos other = 0; other < pos; other++) {
-    uint32_t of = layers->instance_of[other];
-    if (of <= instance) counts[of] += finder->is_product[forward->sequence.ids[other]];
-  }
+  if (!is_last) return false;
   for (uint32_t i = 0; i < instance; i++)
-    most = counts[i] > most ? counts[i] : most;
-  return counts[instance] >= most;
+    most = num_products[i] > most ? num_products[i] : most;
+  return num_products[instance] >= most;
 }
 
 /* The last call of which something without a place is computed; NO_ID if there is none: weights are
@@ -175,14 +172,16 @@ static uint32_t call_of_nameless(const Finder *finder, const Layers *layers, Sch
 void layers_add_nameless(const Finder *finder, Layers *layers) {
   const ForwardPart *forward = finder->forward;
   const Module *module = forward->module;
+  uint32_t num_products[MOST_COUNTED] = {0}; /* by call, of what is before the position */
   for (SchedPos pos = 0; pos <= forward->end; pos++) {
     InstId id = forward->sequence.ids[pos];
     bool is_nameless = finder->is_derived[id] && !frame_of(module, finder->named[id]) &&
                        !str_contains(inst_op_name(module, finder->named[id]), "/");
-    if (!is_nameless) continue;
-    uint32_t instance = call_of_nameless(finder, layers, pos);
-    if (instance != NO_ID && !is_one_more_product(finder, layers, pos, instance))
-      layers->instance_of[pos] = instance;
+    uint32_t instance = is_nameless ? call_of_nameless(finder, layers, pos) : NO_ID;
+    bool is_outside = finder->is_product[id] && is_one_more_product(layers, num_products, instance);
+    if (instance != NO_ID && !is_outside) layers->instance_of[pos] = instance;
+    if (layers->instance_of[pos] < MOST_COUNTED)
+      num_products[layers->instance_of[pos]] += finder->is_product[id];
   }
 }
 

@@ -46,19 +46,12 @@ static void find_begins(PieceLoops *loops) {
   }
 }
 
-/* Where an array comes from, through bitcasts. */
-static InstId behind_bitcasts(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
-    id = inst_operand(module, id, 0);
-  return id;
-}
-
 /* Makes what leads to the loss alone read a helper directly behind the array of the region, not the
  * array, which the second loop makes for itself. */
 static void release(PieceLoops *loops, InstId reader) {
   const Module *module = loops->module;
   for (uint32_t i = 0; i < inst_get(module, reader)->num_operands; i++) {
-    InstId operand = behind_bitcasts(module, inst_operand(module, reader, i));
+    InstId operand = inst_without_bitcasts(module, inst_operand(module, reader, i));
     bool is_meant = region_has(module, operand, loops->size) && loops->leads_back[operand] &&
                     !loops->is_backward[operand] && shape_is_array(inst_shape(module, operand));
     if (!is_meant) continue;
@@ -68,23 +61,15 @@ static void release(PieceLoops *loops, InstId reader) {
   }
 }
 
-static bool reads_region(const PieceLoops *loops, InstId id) {
+/* Whether an instruction is the gradient of weights, which has as many elements as these, to which
+ * each piece adds its own. */
+static bool is_gradient(const PieceLoops *loops, InstId id) {
   const Module *module = loops->module;
-  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-    if (region_has(module, inst_operand(module, id, i), loops->size)) return true;
-  }
-  return false;
-}
-
-static bool has_size_of_argument(const Module *module, InstId id) {
-  const Computation *entry = comp_get(module, module->entry);
-  int64_t elements = region_elements(module, inst_get(module, id)->shape);
-  for (uint32_t i = 0; i < entry->params.len; i++) {
-    InstId param = id_list(module, entry->params)[i];
-    if (elements > 1 && region_elements(module, inst_get(module, param)->shape) == elements)
-      return true;
-  }
-  return false;
+  const Shape *shape = inst_shape(module, id);
+  return loops->is_backward[id] && loops->is_whole_user[id] &&
+         !region_has(module, id, loops->size) && shape_is_array(shape) &&
+         region_is_read(module, id, loops->size) && shape->num_elements > 1 &&
+         region_has_size_of_argument(module, id);
 }
 
 /* The gradient of weights is an array that the loop carries from its first piece on. XLA:CPU makes
@@ -143,10 +128,7 @@ void piece_loops_separate(const Advisor *advisor, rh_module *made, CompId comp, 
   for (SchedPos pos = 0; pos < sequence.len && loops.is_read_back; pos++) {
     InstId id = sequence.ids[pos];
     if (!loops.leads_back[id]) release(&loops, id);
-    bool is_gradient = loops.is_backward[id] && is_whole_user[id] &&
-                       !region_has(module, id, size) && shape_is_array(inst_shape(module, id)) &&
-                       reads_region(&loops, id) && has_size_of_argument(module, id);
-    if (is_gradient) carry(&loops, id);
+    if (is_gradient(&loops, id)) carry(&loops, id);
   }
   if (loops.is_read_back) write_sequence(&loops, made, comp);
   arena_free(arena);

@@ -27,6 +27,24 @@ bool region_has(const Module *module, InstId id, RegionSize size) {
   return false;
 }
 
+bool region_is_read(const Module *module, InstId id, RegionSize size) {
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    if (region_has(module, inst_operand(module, id, i), size)) return true;
+  }
+  return false;
+}
+
+bool region_has_size_of_argument(const Module *module, InstId id) {
+  const Computation *entry = comp_get(module, module->entry);
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    if (region_elements(module, inst_get(module, param)->shape) ==
+        region_elements(module, inst_get(module, id)->shape))
+      return true;
+  }
+  return false;
+}
+
 /* Whether an instruction pads, or a fusion that ends in it. */
 static bool is_pad(const Module *module, InstId id) {
   if (inst_get(module, id)->opcode != OPCODE_FUSION)
@@ -207,11 +225,7 @@ static bool is_layer(const Walk *walk, InstId id) {
 /* Whether an instruction was of the region before an earlier step of the plan left it to its
  * reader. */
 static bool is_shrunk_of(const Module *module, InstId id, RegionSize size) {
-  if (!fused_is_shrunk(module, id)) return false;
-  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-    if (region_has(module, inst_operand(module, id, i), size)) return true;
-  }
-  return false;
+  return fused_is_shrunk(module, id) && region_is_read(module, id, size);
 }
 
 /* What enters the region. */

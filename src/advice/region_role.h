@@ -50,6 +50,12 @@ RegionUse region_use(const Advisor *advisor, CompId comp, RegionSize size);
 /* Whether some part of an instruction's result has this size. */
 bool region_has(const Module *module, InstId id, RegionSize size);
 
+/* Whether an operand of the instruction is such an array, or has one. */
+bool region_is_read(const Module *module, InstId id, RegionSize size);
+
+/* Whether the result has as many elements as an argument, as the gradient of weights has. */
+bool region_has_size_of_argument(const Module *module, InstId id);
+
 /* Whether some part of a result has at least so many elements. */
 bool region_is_exceeded(const Module *module, InstId id, int64_t num_elements);
 

@@ -13,8 +13,7 @@ static const char *bytes_text(int64_t bytes, Arena *out) {
 /* What it takes after a change: `about` where that may be off by more than a twentieth. */
 static const char *after_text(const rh_remedy *remedy, Arena *out) {
   bool is_sure = remedy->usual_error <= 0.05;
-  return arena_printf(out, "%s%s", is_sure ? "" : "about ",
-                      human_bytes(remedy->counted_bytes).text);
+  return arena_printf(out, "%s%s", is_sure ? "" : "about ", bytes_text(remedy->counted_bytes, out));
 }
 
 /* The change of the modelled time, as `+4 %`. */

@@ -330,6 +330,13 @@ static inline bool inst_is_pass_through(const Module *module, InstId id) {
          !inst_has_control(module, id);
 }
 
+/* The value that a bitcast, or a bitcast of it, has under another shape. */
+static inline InstId inst_without_bitcasts(const Module *module, InstId id) {
+  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
+    id = inst_operand(module, id, 0);
+  return id;
+}
+
 /* Returns true if the result may share the memory of an operand, or contain it as a part, in
  * another way than by bitcast or get-tuple-element. */
 bool inst_keeps_operand_memory(const Module *module, InstId id);

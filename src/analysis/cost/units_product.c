@@ -2,7 +2,7 @@
  * contracted elements and columns are padded to whole units. */
 #include "analysis/cost/units_internal.h"
 
-enum { ROWS = 8, CELLS = 128, WIDE_CELLS = 256, WINDOW_INTS = 7 };
+enum { ROWS = 8, LANES = 128, CELLS = 128, WIDE_CELLS = 256, WINDOW_INTS = 7 };
 
 /* The features of a convolution, by their dimensions (ir/attribute.h). */
 typedef struct Features {
@@ -101,7 +101,6 @@ static double passes(const Module *module, InstId id) {
 }
 
 static double units_of_parts(double parts, double contracted, int64_t cells) {
-  enum { LANES = 128 };
   return ceil(parts * ceil(contracted / LANES) * LANES / (double)cells);
 }
 
@@ -112,9 +111,7 @@ static double units_of_parts(double parts, double contracted, int64_t cells) {
  * cells. Of a kernel whose matrices are transposed there, which is that of the derivative for the
  * input, none are joined, and each has whole lanes. */
 static double contracted_units(const Module *module, InstId id, const Features *features,
-                               double contracted, int64_t cells) {
-  enum { LANES = 128 };
-  Positions window = window_positions(module, id);
+                               Positions window, double contracted, int64_t cells) {
   double positions = window.others * window.last, parts = passes(module, id);
   if (window.has_holes || positions <= 1)
     return positions * units_of_parts(parts, contracted, cells);
@@ -135,23 +132,23 @@ static double of_convolution(const Module *module, InstId id, int64_t cells) {
   double contracted = (double)cost_dim(cost_operand_shape(module, id, 1), features.kernel_input);
   if (!(rows >= 1 && columns >= 1 && groups >= 1 && contracted >= 1)) return 0;
   double outputs = (double)cost_elements(result) / (rows * columns);
+  Positions window = window_positions(module, id);
   bool turned = is_turned(module, id, &features);
   if (groups > 1 && !turned) {
     /* The cells hold the kernels of as many groups as a register has lanes for, each in its own
      * rows. */
-    enum { LANES = 128 };
     int64_t held = columns > LANES ? cells : LANES;
     double all = columns * groups, block = all < (double)held ? all : (double)held;
     double in_block = contracted * fmax(1, block / columns);
-    Positions window = window_positions(module, id);
     return passes(module, id) * outputs / groups * window.others * window.last *
            whole_units(rows, in_block, all, held);
   }
   double streamed = turned ? columns : rows, held = turned ? rows : columns;
-  double batches = fmin(window_positions(module, id).batches, outputs);
+  double batches = fmin(window.batches, outputs);
   return batches *
          streamed_units(ceil(streamed / ROWS) * outputs / batches, held, contracted, cells) *
-         ceil(held / (double)cells) * contracted_units(module, id, &features, contracted, cells);
+         ceil(held / (double)cells) *
+         contracted_units(module, id, &features, window, contracted, cells);
 }
 
 static double of_dot(const Module *module, InstId id, double macs, int64_t cells) {

@@ -18,8 +18,7 @@ static bool is_taken_over(const Module *module, InstId param) {
 /* An array in memory that nothing may write. Parts of parameters that are tuples are left out: few
  * programs have any, and each part may be donated on its own. */
 static bool is_read_only(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
-    id = inst_operand(module, id, 0);
+  id = inst_without_bitcasts(module, id);
   const Instruction *inst = inst_get(module, id);
   if (shape_is_tuple(inst_shape(module, id))) return false;
   if (inst->opcode == OPCODE_CONSTANT) return true;

@@ -92,16 +92,9 @@ static void list_heaps(const Module *module, const BufferAssignment *assignment,
 
 /* Whether it computes, rather than having other names for its operands or handing them on. */
 static bool reads_arrays(const Module *module, InstId id) {
-  switch (inst_get(module, id)->opcode) {
-    case OPCODE_BITCAST:
-    case OPCODE_CALL:
-    case OPCODE_CONDITIONAL:
-    case OPCODE_GET_TUPLE_ELEMENT:
-    case OPCODE_OPT_BARRIER:
-    case OPCODE_TUPLE:
-    case OPCODE_WHILE: return false;
-    default: return true;
-  }
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  bool runs_others = opcode_is_control_flow(opcode) && !opcode_is_async(opcode);
+  return !runs_others && !opcode_only_passes_on(opcode);
 }
 
 /* What XLA:TPU brings to VMEM ahead of its use has a table of pointers, or eight where it is

@@ -122,8 +122,8 @@ static rh_status try_guides(Run *run, const RematAlgorithm *algorithm) {
   /* The solver packs by itself, and takes long. What changes nothing does so under any guide. */
   if (algorithm->traits & RH_TRAIT_NEEDS_SOLVER || algorithm->run == remat_none) has_others = false;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
-    if (status != RH_OK || is_met(run) || patience_is_stopped(patience)) break;
-    if (problem->is_met_otherwise) break;
+    bool is_enough = is_met(run) || problem->is_met_otherwise;
+    if (status != RH_OK || is_enough || patience_is_stopped(patience)) break;
     if (searches && !simpler_models[i].is_for_search) continue;
     patience_renew_shortly(patience, problem->input->module->insts.len, &problem->parameters);
     const MemoryModel *model = memory_model_find(simpler_models[i].name);

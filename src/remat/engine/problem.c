@@ -2,7 +2,6 @@
 
 #include "analysis/flow/copy_stage.h"
 #include "analysis/flow/placed.h"
-#include "remat/bound/lower_bound.h"
 #include "remat/legality/safe_order.h"
 #include "remat/legality/steering.h"
 #include "remat/protect/protect.h"
@@ -47,6 +46,17 @@ bool problem_keeps_spaces(const Problem *problem, const rh_module *result) {
   return !is_more;
 }
 
+static void measure_input(Problem *problem) {
+  Arena *arena = arena_new(arena_options(problem->scratch));
+  const rh_module *input = problem->input;
+  MemoryProfile profile = problem->request->memory_model->measure(input->module, &input->schedule,
+                                                                  NULL, arena, problem->scratch);
+  problem->before = memory_of_profile(&profile);
+  problem->bound_rules = (LowerBoundRules){
+      .counts_params = profile.counts_params, .constants = profile.constants, .keeps_loops = true};
+  arena_free(arena);
+}
+
 static rh_status prepare(Problem *problem, Findings *findings, const RematRequest *request,
                          const rh_module *input, rh_diags *diags) {
   const rh_remat_options *options = request->options;
@@ -69,8 +79,7 @@ static rh_status prepare(Problem *problem, Findings *findings, const RematReques
     problem->spaces = spaces_of(request->module, arena, scratch);
   if (problem->has_copies)
     problem->known_reads = known_reads_of_input(module, schedule, arena, scratch);
-  if (problem_is_limited(problem))
-    problem->before = problem_measure(problem, request->memory_model, module, schedule);
+  if (problem_is_limited(problem)) measure_input(problem);
   rh_status status = collection_parse(options->collection, &problem->collection, diags, arena);
   if (status == RH_OK) {
     status = steering_find(module, options->pin, options->never, &problem->steering, diags, arena,
@@ -115,12 +124,8 @@ rh_status problem_prepare_variant(Problem *of_variant, Findings *findings, const
 int64_t problem_bound_with_loops(const Problem *problem) {
   Arena *arena = arena_new(arena_options(problem->scratch)), *scratch = problem->scratch;
   const Module *module = problem->input->module;
-  MemoryProfile profile = problem->request->memory_model->measure(module, &problem->input->schedule,
-                                                                  NULL, arena, scratch);
-  LowerBoundRules rules = {
-      .counts_params = profile.counts_params, .constants = profile.constants, .keeps_loops = true};
   Legality legality = legality_new(module, arena, scratch);
-  int64_t bytes = lower_bound(module, &legality, &rules, scratch).bytes;
+  int64_t bytes = lower_bound(module, &legality, &problem->bound_rules, scratch).bytes;
   arena_free(arena);
   return bytes - (problem->before.peak_bytes - problem_counted_bytes(problem, &problem->before));
 }

@@ -3,6 +3,7 @@
 #define REMAT_HLO_REMAT_ENGINE_PROBLEM_H
 
 #include "analysis/memory/space_use.h"
+#include "remat/bound/lower_bound.h"
 #include "remat/engine/engine.h"
 #include "remat/legality/safe_reads.h"
 #include "remat/plan/plan.h"
@@ -30,8 +31,9 @@ typedef struct Problem {
   bool is_safe_in_any_order;
   /* of the input, under the model that judges the result; only with a budget */
   rh_memory before;
-  SpaceUses spaces;   /* of `original`, if XLA:TPU has placed values in VMEM */
-  rh_protect protect; /* resolved: not auto */
+  LowerBoundRules bound_rules; /* of that model, for what leaves the input's loops as they are */
+  SpaceUses spaces;            /* of `original`, if XLA:TPU has placed values in VMEM */
+  rh_protect protect;          /* resolved: not auto */
   Collection collection;
   RematParameters parameters;
   Patience *patience;      /* of the whole run, variants included */

@@ -95,9 +95,7 @@ static void mark_write(Needed *needed, const StackWrite *write) {
   for (uint32_t i = 0; i < inst_get(module, write->update)->users.len; i++) {
     InstId user = inst_users(module, write->update)[i];
     if (inst_get(module, user)->opcode != OPCODE_DYNAMIC_UPDATE_SLICE) continue;
-    InstId array = inst_operand(module, user, 0);
-    while (inst_get(module, array)->opcode == OPCODE_BITCAST)
-      array = inst_operand(module, array, 0);
+    InstId array = inst_without_bitcasts(module, inst_operand(module, user, 0));
     bool is_stack = inst_get(module, array)->opcode == OPCODE_PARAMETER &&
                     inst_operand(module, user, 1) == write->update;
     if (is_stack)

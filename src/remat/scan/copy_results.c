@@ -1,9 +1,7 @@
 #include "remat/scan/copy_results.h"
 
 static bool is_given(const Module *module, InstId result) {
-  while (inst_get(module, result)->opcode == OPCODE_BITCAST)
-    result = inst_operand(module, result, 0);
-  return inst_get(module, result)->opcode == OPCODE_PARAMETER;
+  return inst_get(module, inst_without_bitcasts(module, result))->opcode == OPCODE_PARAMETER;
 }
 
 static InstId add_copy(Rewrite *rewrite, CompId comp, InstId result) {

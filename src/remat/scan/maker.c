@@ -542,12 +542,6 @@ InstId maker_as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position)
   return cast;
 }
 
-InstId maker_without_bitcasts(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
-    id = inst_operand(module, id, 0);
-  return id;
-}
-
 /* The dimension along which the operand of an instruction that reads slices of a stack has them. */
 static uint32_t dim_of_operand(const Maker *maker, const StackRead *read) {
   const Stack *stack = &maker->stacks->list.data[read->stack];
@@ -562,9 +556,9 @@ static bool is_pure_read(const Maker *maker, const StackRead *read) {
   if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE)
     return !stack_cut_is_part(module, read->inst, dim_of_operand(maker, read));
   CompId comp = inst_callees(module, read->inst)[0];
-  InstId id = maker_without_bitcasts(module, comp_get(module, comp)->root);
+  InstId id = inst_without_bitcasts(module, comp_get(module, comp)->root);
   if (inst_get(module, id)->opcode != OPCODE_DYNAMIC_SLICE ||
-      maker_without_bitcasts(module, inst_operand(module, id, 0)) !=
+      inst_without_bitcasts(module, inst_operand(module, id, 0)) !=
           id_list(module, comp_get(module, comp)->params)[read->operand])
     return false;
   const Stack *stack = &maker->stacks->list.data[read->stack];
@@ -628,7 +622,7 @@ void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint3
   CompId comp = inst_callees(module, read->inst)[0];
   InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
   narrow_to_slice(maker, read, value, position);
-  if (maker_without_bitcasts(module, comp_get(module, comp)->root) ==
+  if (inst_without_bitcasts(module, comp_get(module, comp)->root) ==
       param) { /* nothing is left to do in the fusion */
     InstId result = maker_as_shape(maker, value, inst_get(module, read->inst)->shape, position);
     rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);

@@ -164,9 +164,6 @@ void maker_move_constants(Maker *maker, uint32_t loop);
  * a slice. Schedulers like to begin a body with all slices. */
 uint32_t maker_read_position(const Maker *maker, const StackRead *read);
 
-/* The value that a bitcast, or a bitcast of it, has under another shape. */
-InstId maker_without_bitcasts(const Module *module, InstId id);
-
 /* The number of the slice that an iteration of the reading loop reads, as a scalar. */
 InstId maker_slice_number(Maker *maker, const StackRead *read);
 

@@ -79,7 +79,7 @@ static void order_anew(Maker *maker, CompId comp) {
 static void bypass_inner(Maker *maker, InstId fusion, InstId param) {
   Module *module = maker->module;
   CompId comp = inst_callees(module, fusion)[0];
-  if (maker_without_bitcasts(module, comp_get(module, comp)->root) != param) return;
+  if (inst_without_bitcasts(module, comp_get(module, comp)->root) != param) return;
   InstId operand = inst_operand(module, fusion, (uint32_t)inst_get(module, param)->index);
   ShapeId shape = inst_get(module, fusion)->shape;
   InstId result = inst_get(module, operand)->shape == shape
@@ -102,7 +102,7 @@ static void remove_cut(Maker *maker, const StackViews *views, InstId cut) {
   order_anew(maker, comp);
   InstId inner = caller_in(module, views, comp);
   if (inner == NO_ID) return;
-  bypass_inner(maker, inner, maker_without_bitcasts(module, array));
+  bypass_inner(maker, inner, inst_without_bitcasts(module, array));
   order_anew(maker, inst_get(module, inner)->parent);
   *vec_push(maker->arena, &maker->cut_open) = inner;
 }

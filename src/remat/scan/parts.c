@@ -348,9 +348,8 @@ static InstId make(Finder *finder, InstId value) {
   if (finder->made[value] != NO_ID) return finder->made[value];
   InstId holder = holder_of(finder, value), made = holder;
   if (holder != value) {
-    InstId root = comp_get(module, inst_callees(module, holder)[0])->root, plain = root;
-    while (inst_get(module, plain)->opcode == OPCODE_BITCAST)
-      plain = inst_operand(module, plain, 0);
+    InstId root = comp_get(module, inst_callees(module, holder)[0])->root;
+    InstId plain = inst_without_bitcasts(module, root);
     uint32_t element = result_of(module, root, value);
     if (element != NO_ID) {
       made = rewrite_add_get_tuple_element(finder->rewrite, holder, element);

@@ -12,7 +12,7 @@
  */
 static uint32_t stack_of(const Stacks *stacks, uint32_t index, InstId id) {
   const Module *module = stacks->loops->module;
-  id = maker_without_bitcasts(module, id);
+  id = inst_without_bitcasts(module, id);
   const Instruction *inst = inst_get(module, id);
   bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT &&
                     inst_operand(module, id, 0) == stacks->loops->list[index].body_param;
@@ -37,7 +37,7 @@ static InstId written_param(const Module *module, InstId write) {
 static WholeResult result_of(const Stacks *stacks, uint32_t loop, InstId fusion, InstId inst) {
   const Module *module = stacks->loops->module;
   WholeResult result = {inst, NO_ID, NO_ID, NO_ID};
-  InstId write = maker_without_bitcasts(module, inst);
+  InstId write = inst_without_bitcasts(module, inst);
   if (inst_get(module, write)->opcode != OPCODE_DYNAMIC_UPDATE_SLICE) return result;
   InstId param = written_param(module, write);
   if (param == NO_ID) return result;
@@ -69,11 +69,11 @@ bool whole_results(const Stacks *stacks, uint32_t loop, InstId fusion, WholeResu
 }
 
 uint32_t whole_result_of(const Module *module, const WholeResults *results, InstId inner) {
-  inner = maker_without_bitcasts(module, inner);
+  inner = inst_without_bitcasts(module, inner);
   for (uint32_t i = 0; i < results->len; i++) {
     const WholeResult *result = &results->data[i];
     InstId value = result->write == NO_ID ? result->inst : inst_operand(module, result->write, 1);
-    if (maker_without_bitcasts(module, value) == inner) return i;
+    if (inst_without_bitcasts(module, value) == inner) return i;
   }
   return NO_ID;
 }
@@ -197,7 +197,7 @@ static void make_clone(Maker *maker, WholeClone *whole, const WholeResults *resu
   for (uint32_t i = 0; i < results->len; i++) {
     const WholeResult *result = &results->data[i];
     if (result->write == NO_ID) continue;
-    InstId write = maker_without_bitcasts(module, is_tuple ? inst_operand(module, root, i) : root);
+    InstId write = inst_without_bitcasts(module, is_tuple ? inst_operand(module, root, i) : root);
     places[i] = slots_place_of(module, write, whole_write_dim(maker->stacks, result));
     slots_narrow_views(maker, &maker->stacks->list.data[result->stack],
                        is_tuple ? inst_operand(module, root, i) : root);
